@@ -1,0 +1,15 @@
+// swift-tools-version:6.2
+import PackageDescription
+
+// A target may import only targets listed above it, and only where the arrow is needed
+// (docs/architecture.md). `LayeringTests` reads this file and the imports and checks both.
+let package = Package(
+  name: "magpie",
+  targets: [
+    .systemLibrary(name: "CLinux"),
+
+    .target(name: "EventLoop", dependencies: ["CLinux"]),
+    .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"]),
+  ],
+  swiftLanguageModes: [.v6]
+)
