@@ -9,7 +9,9 @@ let package = Package(
     .systemLibrary(name: "CLinux"),
 
     .target(name: "EventLoop", dependencies: ["CLinux"]),
+    .target(name: "JSONText"),
     .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"]),
+    .testTarget(name: "JSONTextTests", dependencies: ["JSONText"]),
   ],
   swiftLanguageModes: [.v6]
 )
