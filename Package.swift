@@ -10,8 +10,10 @@ let package = Package(
 
     .target(name: "EventLoop", dependencies: ["CLinux"]),
     .target(name: "JSONText"),
+    .target(name: "HTTP", dependencies: ["JSONText"]),
     .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"]),
     .testTarget(name: "JSONTextTests", dependencies: ["JSONText"]),
+    .testTarget(name: "HTTPTests", dependencies: ["HTTP", "JSONText"]),
   ],
   swiftLanguageModes: [.v6]
 )
