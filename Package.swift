@@ -11,9 +11,11 @@ let package = Package(
     .target(name: "EventLoop", dependencies: ["CLinux"]),
     .target(name: "JSONText"),
     .target(name: "HTTP", dependencies: ["JSONText"]),
+    .target(name: "HTTPServer", dependencies: ["EventLoop", "HTTP"]),
     .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"]),
     .testTarget(name: "JSONTextTests", dependencies: ["JSONText"]),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP", "JSONText"]),
+    .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "EventLoop"]),
   ],
   swiftLanguageModes: [.v6]
 )

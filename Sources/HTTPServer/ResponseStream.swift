@@ -1,0 +1,34 @@
+import EventLoop
+
+/// Where a streaming answer's bytes go.
+public struct ResponseStream: Sendable {
+  let exchange: Exchange
+
+  /// Sends bytes and comes back when few enough of them are still waiting for the client.
+  ///
+  /// - Throws: `HTTPError.disconnected` when the client has gone or is too slow. The producer should end then.
+  public func write(_ bytes: [UInt8]) async throws {
+    if bytes.isEmpty { return }  // an empty chunk would end the body
+    let exchange = exchange
+    try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
+      if exchange.loop.isCurrent {
+        exchange.write(bytes, continuation)
+      } else {
+        exchange.loop.execute { exchange.write(bytes, continuation) }
+      }
+    }
+  }
+
+  /// Whether the client has gone.
+  public var isClosed: Bool { exchange.isDisconnected }
+
+  /// Calls `action` once when the client goes away; at once when it has gone already.
+  public func onDisconnect(_ action: @escaping @Sendable () -> Void) { exchange.onDisconnect(action) }
+}
+
+extension Exchange {
+  fileprivate func write(_ bytes: [UInt8], _ continuation: UnsafeContinuation<Void, any Error>) {
+    guard let connection, writeWaiter == nil else { return continuation.resume(throwing: HTTPError.disconnected) }
+    connection.writeChunk(bytes, continuation)
+  }
+}
