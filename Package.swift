@@ -7,12 +7,18 @@ let package = Package(
   name: "magpie",
   targets: [
     .systemLibrary(name: "CLinux"),
+    .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
     .target(name: "EventLoop", dependencies: ["CLinux"]),
+    .target(name: "Postgres", dependencies: ["CLinux", "CLibpq", "CLibcrypto", "EventLoop"]),
     .target(name: "JSONText"),
     .target(name: "HTTP", dependencies: ["JSONText"]),
     .target(name: "HTTPServer", dependencies: ["EventLoop", "HTTP"]),
+
+    .target(name: "TestSupport", dependencies: ["EventLoop", "Postgres"], path: "Tests/TestSupport"),
     .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"]),
+    .testTarget(name: "PostgresTests", dependencies: ["CLibpq", "Postgres", "EventLoop", "TestSupport"]),
     .testTarget(name: "JSONTextTests", dependencies: ["JSONText"]),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP", "JSONText"]),
     .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "EventLoop"]),

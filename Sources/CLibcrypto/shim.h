@@ -1,0 +1,9 @@
+#ifndef MAGPIE_CLIBCRYPTO_SHIM_H
+#define MAGPIE_CLIBCRYPTO_SHIM_H
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/kdf.h>
+#include <openssl/rand.h>
+#include <openssl/sha.h>
+#endif

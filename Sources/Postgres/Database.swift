@@ -1,0 +1,166 @@
+import EventLoop
+import Synchronization
+
+/// A PostgreSQL database, reached from the loops of a group.
+///
+/// Single statements share pipelined connections of the caller's loop, each statement with its own sync: an error in one
+/// never touches another. Transactions and slow statements borrow a connection of their own. Connections that are lost are
+/// made again; what was under way on them fails with `connectionLost` and is never repeated by itself.
+///
+/// Call `stop` before the group is stopped.
+public final class Database: Sendable {
+  /// As given.
+  public let configuration: Configuration
+  let lanes: [Lane]
+  let listenRecipe: PipelinedConnection.Recipe
+  private let nextLane = Atomic<Int>(0)
+  private let isStopped = Atomic<Bool>(false)
+  let counters = Counters()
+
+  /// Connects nothing yet.
+  ///
+  /// - Throws: `PostgresError` of kind `invalid` for a connection string that cannot be parsed.
+  public init(_ configuration: Configuration, group: EventLoopGroup) throws(PostgresError) {
+    self.configuration = configuration
+    let pipelineRecipe = try configuration.pipelineRecipe
+    let poolRecipe = try configuration.poolRecipe
+    listenRecipe = pipelineRecipe
+    let perLoop = max(1, (configuration.poolSize + group.loops.count - 1) / group.loops.count)
+    let counters = counters
+    lanes = group.loops.map { loop in
+      let pipelines = (0..<max(1, configuration.pipelinesPerLoop)).map { _ in
+        PipelinedConnection(loop: loop, recipe: pipelineRecipe, counters: counters)
+      }
+      return Lane(
+        loop: loop, pipelines: pipelines,
+        statements: StatementQueue(
+          loop: loop, pipelines: pipelines, limits: pipelineRecipe.limits, counters: counters),
+        pool: Pool(
+          loop: loop, recipe: poolRecipe, size: perLoop, maximumWaiters: configuration.maximumWaiters,
+          waitTimeout: configuration.poolWaitTimeout, counters: counters))
+    }
+  }
+
+  /// Connects, and waits until every loop has a connection.
+  ///
+  /// - Throws: the last failure, as `PostgresError` of kind `unavailable`, when `startTimeout` passes. Connecting goes on
+  ///   behind that; call `stop` to end it.
+  public func start() async throws(PostgresError) {
+    let timeout = configuration.startTimeout
+    // All at once; then wait for each.
+    let started = lanes.map { lane in
+      Task {
+        await withUnsafeContinuation { continuation in
+          lane.loop.execute { lane.start(timeout: timeout) { continuation.resume(returning: $0) } }
+        }
+      }
+    }
+    for task in started { try await task.value.get() }
+  }
+
+  /// Closes all connections. What is under way fails with `connectionLost`, what comes later with `unavailable`.
+  public func stop() async {
+    // A loop that has ended would drop what is handed to it, and its caller would wait forever.
+    if isStopped.exchange(true, ordering: .acquiringAndReleasing) { return }
+    for lane in lanes {
+      await withUnsafeContinuation { continuation in
+        lane.loop.execute {
+          lane.stop()
+          continuation.resume()
+        }
+      }
+    }
+  }
+
+  /// Whether a pipelined connection is up.
+  public var isReachable: Bool { counters.up.load(ordering: .relaxed) > 0 }
+
+  /// Runs one statement as its own transaction, on a connection shared with others. For statements that are fast.
+  ///
+  /// On a loop of the group nothing leaves it; other callers are served by one of the loops.
+  ///
+  /// - Parameters:
+  ///   - preludes: statements that run just before it, in the same transaction; their results are dropped. For settings
+  ///     that the statement depends on: `[SELECT set_config('app.account_id', …, true)]`.
+  ///   - timeout: how long to wait; by default `statementTimeout` and `grace`.
+  /// - Throws: `PostgresError`; at once with `unavailable` while no connection is up.
+  @discardableResult
+  public func query(
+    _ query: Query, after preludes: [Query] = [], timeout: Duration? = nil, file: StaticString = #fileID,
+    line: UInt = #line
+  ) async throws(PostgresError) -> Rows {
+    let origin = Origin(file: file, line: line)
+    let lane = try lane(origin)
+    let result = await withUnsafeContinuation { continuation in
+      if lane.loop.isCurrent {
+        lane.send(query, after: preludes, timeout: timeout, origin: origin, continuation)
+      } else {
+        lane.loop.execute {
+          lane.send(query, after: preludes, timeout: timeout, origin: origin, continuation)
+        }
+      }
+    }
+    return try result.get()
+  }
+
+  /// Lends a connection of one's own to `body`. The caller must not keep it.
+  ///
+  /// - Throws: `PostgresError` of kind `overloaded`, `timeout` or `unavailable` when there is none; what `body` throws.
+  @discardableResult
+  public func pooled<Value>(_ body: (Connection) async throws -> Value) async throws -> Value {
+    let pool = try lane(nil).pool
+    let session = try await pool.borrow()
+    let connection = Connection(session)
+    defer {
+      connection.end()
+      pool.giveBack(session)
+    }
+    return try await body(connection)
+  }
+
+  /// Runs `body` in a transaction, committed when it returns and rolled back when it throws.
+  ///
+  /// - Parameter retries: how often it is run again from its start after 40001 (serialization), 40P01 (deadlock), 55P03
+  ///   (lock not available) and when a prepared statement was outdated. `body` must then have no effects but those in the database.
+  /// - Throws: what `body` throws, or `PostgresError`. After `connectionLost` or `timeout` from the commit, whether it
+  ///   happened is unknown.
+  @discardableResult
+  public func transaction<Value>(
+    isolation: Transaction.Isolation = .readCommitted, retries: Int = 0,
+    _ body: (Transaction) async throws -> Value
+  ) async throws -> Value {
+    var backoff = Backoff()
+    while true {
+      do {
+        return try await pooled { connection in
+          let transaction = Transaction(connection, isolation: isolation)
+          let value: Value
+          do { value = try await body(transaction) } catch {
+            await transaction.rollback()
+            throw error
+          }
+          try await transaction.commit()
+          return value
+        }
+      } catch let error as PostgresError where error.isRetryable && backoff.failures < retries {
+        try await pause(backoff.next())
+      }
+    }
+  }
+
+  private func pause(_ delay: Duration) async throws {
+    if let loop = EventLoop.current { try await loop.sleep(for: delay) } else { try await Task.sleep(for: delay) }
+  }
+
+  /// The caller's loop's, or any.
+  private func lane(_ origin: Origin?) throws(PostgresError) -> Lane {
+    if isStopped.load(ordering: .acquiring) {
+      throw PostgresError(.unavailable, "the database was stopped", origin: origin)
+    }
+    if let loop = EventLoop.current {
+      for lane in lanes where lane.loop === loop { return lane }
+    }
+    let turn = nextLane.wrappingAdd(1, ordering: .relaxed).oldValue
+    return lanes[(turn & Int.max) % lanes.count]
+  }
+}

@@ -1,0 +1,66 @@
+import Testing
+
+@testable import Postgres
+
+@Suite struct HostTests {
+  @Test func listsArePairedAndOnePortServesAll() throws {
+    #expect(
+      try Host.all(hosts: "a,b", addresses: nil, ports: "5433")
+        == [Host(name: "a", port: "5433"), Host(name: "b", port: "5433")])
+    #expect(
+      try Host.all(hosts: "a,", addresses: "10.0.0.1,10.0.0.2", ports: "1,2")
+        == [Host(name: "a", address: "10.0.0.1", port: "1"), Host(name: "", address: "10.0.0.2", port: "2")])
+    #expect(try Host.all(hosts: nil, addresses: nil, ports: nil) == [Host()])
+  }
+
+  @Test(
+    arguments: [("a,b", nil, "1,2,3"), ("a,b,c", "10.0.0.1", nil), ("a", nil, "1,2")] as [(String, String?, String?)])
+  func listsThatDoNotFitAreRefused(hosts: String, addresses: String?, ports: String?) {
+    let error = #expect(throws: PostgresError.self) {
+      try Host.all(hosts: hosts, addresses: addresses, ports: ports)
+    }
+    #expect(error?.kind == .invalid)
+  }
+
+  @Test(arguments: ["/run/postgresql", "@abstract", "127.0.0.1", "::1", "fe80::1%eth0", ""])
+  func thisNeedsNoLookup(name: String) { #expect(Host(name: name).nameToLookUp == nil) }
+
+  @Test func namesNeedOneUnlessTheAddressIsGiven() {
+    #expect(Host(name: "db.example").nameToLookUp == "db.example")
+    #expect(Host(name: "1.2.3").nameToLookUp == "1.2.3")
+    #expect(Host(name: "db.example", address: "10.0.0.1").nameToLookUp == nil)
+  }
+
+  @Test func aNameStandsForAllItsAddressesAndOneWithoutAnyIsLeftOut() throws {
+    let parameters = try ConnectionParameters("host=a,/run,b,c port=1,2,3,4", applicationName: nil)
+    #expect(parameters.hostNames == ["a", "b", "c"])
+    let options = options(parameters, attempt: 0, ["a": ["10.0.0.1", "::1"], "c": ["10.0.0.3"]])
+    #expect(options["host"] == "a,a,/run,c")
+    #expect(options["hostaddr"] == "10.0.0.1,::1,,10.0.0.3")
+    #expect(options["port"] == "1,1,2,4")
+  }
+
+  @Test func eachAttemptBeginsWithAnotherHost() throws {
+    let parameters = try ConnectionParameters("postgresql://a:1,b:2/x", applicationName: nil)
+    let addresses = ["a": ["10.0.0.1"], "b": ["10.0.0.2"]]
+    #expect(options(parameters, attempt: 0, addresses)["hostaddr"] == "10.0.0.1,10.0.0.2")
+    #expect(options(parameters, attempt: 1, addresses)["hostaddr"] == "10.0.0.2,10.0.0.1")
+    #expect(options(parameters, attempt: 1, addresses)["port"] == "2,1")
+    #expect(options(parameters, attempt: 2, addresses)["host"] == "a,b")
+    #expect(options(parameters, attempt: 2, addresses)["dbname"] == "x")
+  }
+
+  private func options(
+    _ parameters: ConnectionParameters, attempt: Int, _ addresses: [String: [String]]
+  ) -> [String: String] {
+    parameters.withArrays(attempt: attempt, addresses: addresses) { keywords, values in
+      var options: [String: String] = [:]
+      var index = 0
+      while let keyword = keywords[index], let value = values[index] {
+        options[String(cString: keyword)] = String(cString: value)
+        index += 1
+      }
+      return options
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import EventLoop
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Postgres
+
+@Suite struct PrivateClusterTests {
+  /// A directory of its own under `/tmp`, named after this process, so that a later run removes what a killed one left.
+  private func withDirectory(_ name: String, _ body: (String) async throws -> Void) async throws {
+    let directory = "/tmp/magpie-test-\(name)-\(getpid())"
+    defer { Files.remove(directory) }
+    try await body(directory)
+  }
+
+  private func cluster(_ directory: String, isDurable: Bool = false) -> PrivateCluster {
+    var options = PrivateCluster.Options()
+    options.isDurable = isDurable
+    options.settings = ["shared_buffers=16MB", "max_connections=20"]
+    return PrivateCluster(directory: directory, options: options)
+  }
+
+  @Test func survivesTheEndOfItsServerAndKeepsItsData() async throws {
+    try await withDirectory("killed") { directory in
+      let cluster = cluster(directory, isDurable: true)
+      let url = try await cluster.start()
+      #expect(url == "host='\(directory)/socket' user=magpie dbname=magpie")
+      try await withDatabase(url) { database in
+        let facts = try await database.query(
+          """
+          SELECT current_user, pg_get_userbyid(datdba), rolsuper, rolcreaterole, current_setting('listen_addresses'),
+                 lower('ÄÉ'), current_setting('jit')
+          FROM pg_database JOIN pg_roles ON rolname = current_user WHERE datname = current_database()
+          """)
+        #expect((0..<7).map { facts[0][$0] } == ["magpie", "magpie", "f", "t", "", "äé", "off"])
+        try await database.query("CREATE TABLE kept AS SELECT 1 AS id")
+        let server = try #require(cluster.serverProcess)
+        kill(server, SIGKILL)
+        // Sessions of the old server may answer for a moment after its end.
+        try await eventually { cluster.serverProcess.map { $0 != server } ?? false }
+        try await eventually { (try? await database.column(Int.self, "SELECT id FROM kept")) == [1] }
+      }
+      await cluster.stop()
+      #expect(cluster.serverProcess == nil)
+      #expect(!Files.exists(directory + "/data/postmaster.pid"))
+      // The same data, next time.
+      let again = self.cluster(directory, isDurable: true)
+      #expect(try await column(Int.self, "SELECT id FROM kept", of: again.start()) == [1])
+      await again.stop()
+    }
+  }
+
+  @Test func secondUserOfADirectorySharesTheServer() async throws {
+    try await withDirectory("shared") { directory in
+      let first = cluster(directory)
+      let second = cluster(directory)
+      let url = try await first.start()
+      #expect(try await second.start() == url)
+      #expect(second.serverProcess == nil)
+      await second.stop()
+      #expect(try await column(Int.self, "SELECT 1", of: url) == [1])
+      await first.stop()
+    }
+  }
+
+  @Test func serverLeftBehindIsEndedAndReplaced() async throws {
+    try await withDirectory("stale") { directory in
+      let first = cluster(directory)
+      _ = try await first.start()
+      await first.stop()
+      // As an earlier owner would have left it: running, with nobody holding the lock.
+      let layout = try ClusterLayout(root: directory)
+      let user = try layout.user()
+      let program = try PostgresBinaries.find(majorVersion: layout.majorVersion).postgres
+      let left = try ChildProcess.start(
+        program, layout.arguments(isDurable: false, []), user: user, output: STDERR_FILENO)
+      // Reaped when it ends, as init would do for an orphan.
+      let reaper = Task.detached { try? await OwnThread.run { ChildProcess.wait(left) } }
+      try await eventually { Files.exists(layout.socket + "/.s.PGSQL.5432.lock") }
+      let second = cluster(directory)
+      let url = try await second.start()
+      #expect(await reaper.value == 0)
+      #expect(try await column(Int.self, "SELECT 1", of: url) == [1])
+      await second.stop()
+    }
+  }
+
+  @Test func serverEndsWhenTheThreadThatStartedItEnds() async throws {
+    try await withDirectory("orphan") { directory in
+      let first = cluster(directory)
+      _ = try await first.start()
+      await first.stop()
+      let layout = try ClusterLayout(root: directory)
+      let user = try layout.user()
+      let program = try PostgresBinaries.find(majorVersion: layout.majorVersion).postgres
+      let server = try await OwnThread.run {
+        let server = try ChildProcess.start(
+          program, layout.arguments(isDurable: false, []), user: user, output: STDERR_FILENO, deathSignal: SIGINT)
+        // Signals sent before the server has its handlers would end it as well, but not in order.
+        while !Files.exists(layout.socket + "/.s.PGSQL.5432.lock") { usleep(5_000) }
+        return server
+      }
+      #expect(try await OwnThread.run { ChildProcess.wait(server) } == 0)
+      #expect(!Files.exists(layout.data + "/postmaster.pid"))
+    }
+  }
+
+  @Test func serverThatCannotStartSaysWhy() async throws {
+    try await withDirectory("broken") { directory in
+      var options = PrivateCluster.Options()
+      options.isDurable = false
+      options.settings = ["shared_buffers=never"]
+      let failure = await #expect(throws: PrivateCluster.Failure.self) {
+        try await PrivateCluster(directory: directory, options: options).start()
+      }
+      let reason = "FATAL:  invalid value for parameter \"shared_buffers\": \"never\""
+      #expect(failure?.description.hasSuffix(reason) == true, "\(String(describing: failure))")
+      // The lock is free again.
+      let url = try await cluster(directory).start()
+      #expect(url.contains("dbname=magpie"))
+    }
+  }
+
+  @Test func pathThatIsTooLongForASocketIsRefused() throws {
+    let longest = "/" + String(repeating: "d", count: 107 - "//socket/.s.PGSQL.5432".utf8.count)
+    #expect(try ClusterLayout(root: longest).socket.utf8.count == 93)
+    #expect(throws: PrivateCluster.Failure.self) { try ClusterLayout(root: longest + "d") }
+  }
+
+  @Test func foreignDataIsNotTouched() async throws {
+    try await withDirectory("foreign") { directory in
+      try Files.makeDirectory(directory + "/data/precious")
+      let failure = await #expect(throws: PrivateCluster.Failure.self) { try await self.cluster(directory).start() }
+      #expect(
+        failure?.description == "\(directory)/data is neither empty nor a PostgreSQL data directory")
+      #expect(Files.exists(directory + "/data/precious"))
+    }
+  }
+
+  @Test(.enabled(if: geteuid() == 0))
+  func closedParentIsNamed() async throws {
+    try await withDirectory("closed") { directory in
+      try Files.makeDirectory(directory, mode: 0o700)
+      let failure = await #expect(throws: PrivateCluster.Failure.self) {
+        try await self.cluster(directory + "/inner").start()
+      }
+      #expect(failure?.description.contains("may not enter \(directory):") == true)
+    }
+  }
+}

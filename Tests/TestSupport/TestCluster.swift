@@ -1,0 +1,100 @@
+import EventLoop
+import Glibc
+import Postgres
+import Synchronization
+
+/// One throw-away PostgreSQL cluster a test process, without fsync, in a directory that is removed when the process ends.
+/// Directories of processes that died before that are removed by the next one.
+public final class TestCluster: Sendable {
+  /// The cluster's directory, under `/tmp`.
+  public let directory: String
+  private let cluster: PrivateCluster
+  private let nextNumber = Atomic<Int>(0)
+
+  private static let prefix = "magpie-test-"
+  private static let starting = Task { try await TestCluster() }
+  /// Told to `atexit`, whose function cannot capture anything.
+  private static let running = Lock<TestCluster?>(nil)
+
+  /// The cluster of this process, started on first use.
+  public static func shared() async throws -> TestCluster { try await starting.value }
+
+  /// Makes an empty database of the shared cluster, or a copy of another of its databases that nobody is connected to.
+  ///
+  /// - Returns: the connection string, as role `magpie`, who owns the database.
+  public static func database(template: String? = nil) async throws -> String {
+    try await shared().makeDatabase(template: template)
+  }
+
+  /// As `postgres`, who may do anything, in database `postgres` unless told otherwise.
+  public func superuser(database: String = "postgres") -> String {
+    "host=\(directory)/socket user=postgres dbname=\(database)"
+  }
+
+  /// The name of the database that a connection string of `database()` names.
+  public static func name(of connectionString: String) -> String {
+    connectionString.split(separator: "dbname=").last.map(String.init) ?? ""
+  }
+
+  private init() async throws {
+    TestCluster.removeStale()
+    directory = "/tmp/\(TestCluster.prefix)\(getpid())"
+    var options = PrivateCluster.Options()
+    options.isDurable = false
+    options.settings = ["max_connections=400", "shared_buffers=64MB"]
+    cluster = PrivateCluster(directory: directory, options: options)
+    _ = try await cluster.start()
+    TestCluster.running.withLock { $0 = self }
+    atexit { TestCluster.removeAtExit() }
+  }
+
+  /// `create database` copies a template: one at a time, and off the loops.
+  private let creation = CreationQueue()
+
+  private func makeDatabase(template: String?) async throws -> String {
+    let name = "test_\(nextNumber.add(1, ordering: .relaxed).newValue)"
+    let source = template ?? "template1"
+    try await creation.run { [self] in
+      try await withDatabase(superuser(), loops: 1) { database in
+        try await database.pooled { connection in
+          _ = try await connection.query(
+            Query(unsafe: "CREATE DATABASE \"\(name)\" OWNER magpie TEMPLATE \"\(source)\""))
+        }
+      }
+    }
+    return "host=\(directory)/socket user=magpie dbname=\(name)"
+  }
+
+  /// The cluster dies with the process by itself; its files do not.
+  private static func removeAtExit() {
+    guard let cluster = running.withLock({ $0.take() }) else { return }
+    if let server = cluster.cluster.serverProcess {
+      kill(server, SIGQUIT)
+      // Its files must not come back after they were removed. Reaping is the supervisor's; a zombie is no more.
+      for _ in 0..<500 where kill(server, 0) == 0 { usleep(10_000) }
+    }
+    Files.remove(cluster.directory)
+  }
+
+  private static func removeStale() {
+    for name in Files.names(in: "/tmp") where name.hasPrefix(prefix) {
+      guard let process = name.split(separator: "-").last.flatMap({ pid_t($0) }) else { continue }
+      if kill(process, 0) != 0, errno == ESRCH { Files.remove("/tmp/" + name) }
+    }
+  }
+}
+
+/// Lets one task in at a time, in any order.
+private actor CreationQueue {
+  private var last: Task<Void, any Error>?
+
+  func run(_ body: @escaping @Sendable () async throws -> Void) async throws {
+    let previous = last
+    let task = Task {
+      _ = await previous?.result
+      try await body()
+    }
+    last = task
+    try await task.value
+  }
+}
