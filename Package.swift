@@ -8,6 +8,8 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    .systemLibrary(
+      name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
     .target(name: "EventLoop", dependencies: ["CLinux"]),
@@ -15,6 +17,7 @@ let package = Package(
     .target(name: "JSONText"),
     .target(name: "HTTP", dependencies: ["JSONText"]),
     .target(name: "HTTPServer", dependencies: ["EventLoop", "HTTP"]),
+    .target(name: "HTTPClient", dependencies: ["CLibcurl", "EventLoop", "HTTP"]),
 
     .target(name: "TestSupport", dependencies: ["EventLoop", "Postgres"], path: "Tests/TestSupport"),
     .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"]),
@@ -22,6 +25,8 @@ let package = Package(
     .testTarget(name: "JSONTextTests", dependencies: ["JSONText"]),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP", "JSONText"]),
     .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "EventLoop"]),
+    .testTarget(
+      name: "HTTPClientTests", dependencies: ["HTTPClient", "HTTPServer", "HTTP", "EventLoop"]),
   ],
   swiftLanguageModes: [.v6]
 )
