@@ -18,6 +18,7 @@ let package = Package(
     .target(name: "HTTP", dependencies: ["JSONText"]),
     .target(name: "HTTPServer", dependencies: ["EventLoop", "HTTP"]),
     .target(name: "HTTPClient", dependencies: ["CLibcurl", "EventLoop", "HTTP"]),
+    .target(name: "Upstream", dependencies: ["JSONText", "HTTP"]),
 
     .target(name: "TestSupport", dependencies: ["EventLoop", "Postgres"], path: "Tests/TestSupport"),
     .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"]),
@@ -27,6 +28,7 @@ let package = Package(
     .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "EventLoop"]),
     .testTarget(
       name: "HTTPClientTests", dependencies: ["HTTPClient", "HTTPServer", "HTTP", "EventLoop"]),
+    .testTarget(name: "UpstreamTests", dependencies: ["Upstream", "HTTP", "JSONText"]),
   ],
   swiftLanguageModes: [.v6]
 )

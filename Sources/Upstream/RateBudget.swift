@@ -1,0 +1,64 @@
+import HTTP
+
+/// What an answer tells of a request budget, in the words of GitHub's `x-ratelimit-…` fields.
+public struct RateBudget: Sendable, Equatable {
+  /// Which budget was charged, such as `core` or `search`. An open set.
+  public let resource: String
+  /// The size of a window's budget.
+  public let limit: Int?
+  /// What is left in this window.
+  public let remaining: Int?
+  /// What was spent in this window.
+  public let used: Int?
+  /// The end of the window in seconds since 1970 by the upstream's clock. It tells windows apart.
+  public let reset: Int64?
+  /// The end of the window in seconds from the answer, 0 if it is over: the upstream's clock is taken from its `Date`.
+  public let secondsToReset: Int64?
+
+  /// A budget with everything said.
+  public init(resource: String, limit: Int?, remaining: Int?, used: Int?, reset: Int64?, secondsToReset: Int64?) {
+    self.resource = resource
+    self.limit = limit
+    self.remaining = remaining
+    self.used = used
+    self.reset = reset
+    self.secondsToReset = secondsToReset
+  }
+
+  /// The largest number taken from a field. It leaves room for every calculation with it.
+  private static let largest: Int64 = 1 << 53
+
+  /// Reads the fields of an answer. A number that is missing, no number or absurd is unknown; `nil` when all are.
+  ///
+  /// - Parameter resource: what was charged if the answer does not say; older servers do not.
+  public init?(of answer: UpstreamAnswer, assuming resource: String) {
+    func number(_ name: Fields.Name) -> Int64? {
+      answer.fields[name].flatMap { Int64($0) }.flatMap { (0...Self.largest).contains($0) ? $0 : nil }
+    }
+    let limit = number("x-ratelimit-limit")
+    let remaining = number("x-ratelimit-remaining")
+    let used = number("x-ratelimit-used")
+    let reset = number("x-ratelimit-reset")
+    guard limit != nil || remaining != nil || used != nil || reset != nil else { return nil }
+    let named = answer.fields["x-ratelimit-resource"].flatMap { (1...64).contains($0.utf8.count) ? $0 : nil }
+    self.init(
+      resource: named ?? resource, limit: limit.map(Int.init), remaining: remaining.map(Int.init),
+      used: used.map(Int.init), reset: reset, secondsToReset: reset.map { max($0 - answer.date, 0) })
+  }
+
+  /// What is known after one more answer, which may have overtaken others: within a window the lowest `remaining`
+  /// counts, and a window is left only for a later one.
+  public func updated(with other: RateBudget) -> RateBudget {
+    guard let reset, let otherReset = other.reset else { return other }
+    if otherReset > reset { return other }
+    if otherReset < reset { return self }
+    return RateBudget(
+      resource: other.resource, limit: other.limit ?? limit, remaining: Self.pick(min, remaining, other.remaining),
+      used: Self.pick(max, used, other.used), reset: reset, secondsToReset: other.secondsToReset)
+  }
+
+  private static func pick(_ choose: (Int, Int) -> Int, _ a: Int?, _ b: Int?) -> Int? {
+    guard let a, let b else { return a ?? b }
+    return choose(a, b)
+  }
+}
