@@ -5,6 +5,9 @@ import PackageDescription
 // (docs/architecture.md). `LayeringTests` reads this file and the imports and checks both.
 let package = Package(
   name: "magpie",
+  products: [
+    .executable(name: "upstream-simulator", targets: ["upstream-simulator"]),
+  ],
   targets: [
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
@@ -19,6 +22,11 @@ let package = Package(
     .target(name: "HTTPServer", dependencies: ["EventLoop", "HTTP"]),
     .target(name: "HTTPClient", dependencies: ["CLibcurl", "EventLoop", "HTTP"]),
     .target(name: "Upstream", dependencies: ["JSONText", "HTTP"]),
+    .target(
+      name: "UpstreamSimulator",
+      dependencies: ["EventLoop", "JSONText", "HTTP", "HTTPServer"]),
+    .executableTarget(
+      name: "upstream-simulator", dependencies: ["EventLoop", "UpstreamSimulator"]),
 
     .target(name: "TestSupport", dependencies: ["EventLoop", "Postgres"], path: "Tests/TestSupport"),
     .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"]),
@@ -29,6 +37,9 @@ let package = Package(
     .testTarget(
       name: "HTTPClientTests", dependencies: ["HTTPClient", "HTTPServer", "HTTP", "EventLoop"]),
     .testTarget(name: "UpstreamTests", dependencies: ["Upstream", "HTTP", "JSONText"]),
+    .testTarget(
+      name: "UpstreamSimulatorTests",
+      dependencies: ["UpstreamSimulator", "HTTPServer", "HTTPClient", "HTTP", "EventLoop"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,44 @@
+import HTTP
+
+/// The addresses the simulator knows.
+enum Route: Equatable, Sendable {
+  /// Somebody in a path.
+  enum Person: Equatable, Sendable {
+    case login(String)
+    case id(Int64)
+  }
+
+  case profile(Person)
+  case list(Person, ListKey.Kind)
+  case rateLimit
+  /// Everything else, trailing slashes included.
+  case unknown
+
+  init(_ target: Target) {
+    let segments = target.segments
+    switch (segments.count, segments.first) {
+    case (1, "rate_limit"): self = .rateLimit
+    case (2, "users") where !segments[1].isEmpty: self = .profile(.login(segments[1]))
+    case (3, "users") where !segments[1].isEmpty: self = Route.list(.login(segments[1]), segments[2])
+    case (2, "user"): self = Int64(segments[1]).map { .profile(.id($0)) } ?? .unknown
+    case (3, "user"): self = Int64(segments[1]).map { Route.list(.id($0), segments[2]) } ?? .unknown
+    default: self = .unknown
+    }
+  }
+
+  private static func list(_ person: Person, _ name: String) -> Route {
+    ListKey.Kind(rawValue: name).map { .list(person, $0) } ?? .unknown
+  }
+
+  /// For the statistics.
+  var name: String {
+    switch self {
+    case .profile(.login): "/users/{login}"
+    case .profile(.id): "/user/{id}"
+    case .list(.login, let kind): "/users/{login}/\(kind.rawValue)"
+    case .list(.id, let kind): "/user/{id}/\(kind.rawValue)"
+    case .rateLimit: "/rate_limit"
+    case .unknown: "unknown"
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import HTTP
+
+extension Reply {
+  static let versions: Set<String> = ["2022-11-28", "2026-03-10"]
+
+  /// GitHub's edge speaks no JSON.
+  static let missingUserAgent = Reply(
+    .forbidden, [.contentType: "text/plain"],
+    body: Array("Request forbidden by administrative rules: it needs a User-Agent header.\n".utf8))
+
+  static func unsupportedVersion(_ version: String) -> Reply {
+    .message(.badRequest, "Unsupported API version") { json in
+      json.key("errors")
+      json.string("\(version) is not one of \(Reply.versions.sorted().joined(separator: ", "))")
+    }
+  }
+}
+
+/// Answers of somebody who had enough.
+extension World {
+  mutating func primaryRefusal(_ credential: Credential, _ now: Int64) -> Reply {
+    refusals.primary += 1
+    let whom =
+      switch credential {
+      case .anonymous: "127.0.0.1"
+      case .user(let name): "user ID \(World.userNumber(name))"
+      }
+    var reply = Reply.message(
+      Status(limits.primaryStatus), "API rate limit exceeded for \(whom).",
+      documentation: "https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api")
+    budgets.budget(credential, .core, now: now).write(to: &reply.fields, resource: .core)
+    return reply
+  }
+
+  mutating func secondaryRefusal(_ credential: Credential, _ now: Int64) -> Reply {
+    refusals.secondary += 1
+    var reply = Reply.message(
+      Status(limits.secondaryStatus), "You have exceeded a secondary rate limit. Please wait before you try again.",
+      documentation: "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits")
+    if let seconds = limits.retryAfter { reply.fields.append(.retryAfter, String(seconds)) }
+    budgets.budget(credential, .core, now: now).write(to: &reply.fields, resource: .core)
+    return reply
+  }
+
+  /// A number for the owner of a token, the same in every run.
+  static func userNumber(_ name: String) -> UInt64 { Seed.number(of: name) % 10_000_000 }
+}
