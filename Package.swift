@@ -22,6 +22,13 @@ let package = Package(
     .target(name: "HTTPServer", dependencies: ["EventLoop", "HTTP"]),
     .target(name: "HTTPClient", dependencies: ["CLibcurl", "EventLoop", "HTTP"]),
     .target(name: "Upstream", dependencies: ["JSONText", "HTTP"]),
+    .executableTarget(name: "embed-schema"),
+    .plugin(
+      name: "SchemaPlugin", capability: .buildTool(), dependencies: ["embed-schema"], path: "Sources/SchemaPlugin"),
+    .target(name: "MagpieSchema", plugins: ["SchemaPlugin"]),
+    .target(
+      name: "Magpie",
+      dependencies: ["CLibcrypto", "EventLoop", "Postgres", "JSONText", "HTTPClient", "Upstream"]),
     .target(
       name: "UpstreamSimulator",
       dependencies: ["EventLoop", "JSONText", "HTTP", "HTTPServer"]),
@@ -40,6 +47,13 @@ let package = Package(
     .testTarget(
       name: "UpstreamSimulatorTests",
       dependencies: ["UpstreamSimulator", "HTTPServer", "HTTPClient", "HTTP", "EventLoop"]),
+    .testTarget(name: "MagpieTests", dependencies: ["Magpie", "JSONText", "HTTP"]),
+    .testTarget(
+      name: "IntegrationTests",
+      dependencies: [
+        "EventLoop", "Postgres", "JSONText", "HTTP", "HTTPServer", "HTTPClient", "Upstream",
+        "MagpieSchema", "Magpie", "UpstreamSimulator", "TestSupport",
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )
