@@ -1,0 +1,95 @@
+import Postgres
+
+/// A filter over a whole stored list, ordered by login, page by page from where the one before ended.
+public struct ListFilter: Sendable {
+  /// Orders of a filtered list; ties by id.
+  public enum Sort: String, CaseIterable, Sendable {
+    case login
+    case loginDescending = "-login"
+    case firstSeen = "first_seen"
+    case firstSeenDescending = "-first_seen"
+  }
+
+  /// Part of the login or name, whatever the case and the accents; empty for all.
+  public var text = ""
+  /// The order.
+  public var sort = Sort.login
+  /// How many, at most 100.
+  public var count = 30
+  /// Members to pass over; for clients that ask by page number.
+  public var skip: Int64 = 0
+  /// Sort key and id of the last member of the page before.
+  public var after: [String]?
+
+  /// All, by login.
+  public init() {}
+}
+
+/// A page of a filtered list.
+public struct FilteredList: Sendable {
+  /// The list it is a part of; its own members are this page's.
+  public internal(set) var list: StoredList
+  /// Members of the whole stored list that match.
+  public let matches: Int64
+  /// What `after` must be to go on; `nil` at the end.
+  public let next: [String]?
+
+  private static func order(_ sort: ListFilter.Sort) -> (key: String, descending: Bool, type: String) {
+    switch sort {
+    case .login: ("coalesce(u.login_key, '')", false, "text")
+    case .loginDescending: ("coalesce(u.login_key, '')", true, "text")
+    case .firstSeen: ("e.first_seen_at", false, "timestamptz")
+    case .firstSeenDescending: ("e.first_seen_at", true, "timestamptz")
+    }
+  }
+
+  /// Works on edges: those of the last complete walk, or, before there is one, those the first walk has found so far.
+  static func query(_ kind: FollowKind, of person: Person, _ filter: ListFilter, token: [UInt8]) -> Query {
+    let order = order(filter.sort)
+    let direction = order.descending ? " DESC" : ""
+    var position: Query = ""
+    if let after = filter.after, after.count == 2, let id = Int64(after[1]) {
+      let comparison = order.descending ? "<" : ">"
+      position = """
+         WHERE x.key \(unsafe: comparison) \(after[0])::\(unsafe: order.type)
+            OR (x.key = \(after[0])::\(unsafe: order.type) AND x.id \(unsafe: comparison) \(id))
+        """
+    }
+    var text: Query = ""
+    if !filter.text.isEmpty {
+      text = " AND u.search LIKE magpie.like_containing(magpie.fold(\(filter.text)))"
+    }
+    return """
+      \(fragment: StoredList.head(kind, of: person, walk: nil, token: token)),
+      matching AS MATERIALIZED (
+        SELECT u.id, \(unsafe: order.key) AS key
+          FROM head h
+          JOIN magpie.follow_edge e ON e.listing_id = h.listing_id AND e.first_generation <= h.visible
+                                   AND (e.gone_generation IS NULL OR e.gone_generation > h.visible)
+          JOIN magpie.github_user u ON u.id = e.member_id
+         WHERE true\(fragment: text)),
+      part AS MATERIALIZED (
+        SELECT x.id, x.key, row_number() OVER (ORDER BY x.key\(unsafe: direction), x.id\(unsafe: direction)) AS n
+          FROM matching x\(fragment: position)
+         ORDER BY x.key\(unsafe: direction), x.id\(unsafe: direction) OFFSET \(filter.skip) LIMIT \(filter.count + 1))
+      SELECT \(unsafe: StoredList.headColumn), NULL::bigint, NULL::bigint, (SELECT count(*) FROM matching)::text FROM head h
+      UNION ALL
+      SELECT u.summary, m.n, m.id, m.key::text FROM part m JOIN magpie.github_user u ON u.id = m.id
+      """
+  }
+
+  /// Makes a page of what `query` has answered.
+  init(_ whole: StoredList, count: Int) {
+    // The row that tells of the list has the number of matches where the others have their keys.
+    let members = Set(whole.members.map(\.row))
+    let head = (0..<whole.rows.count).first { !members.contains($0) }
+    matches = head.flatMap { whole.rows[$0][3] }.flatMap { Int64($0) } ?? 0
+    if whole.members.count > count {
+      let last = whole.members[count - 1]
+      next = [whole.rows[last.row][3] ?? "", String(last.id)]
+    } else {
+      next = nil
+    }
+    list = whole.limited(to: count)
+  }
+}

@@ -1,0 +1,142 @@
+import Postgres
+import Upstream
+
+/// Refreshes one list by walking it from its first page to its last: the job kinds `github-followers` and `github-following`.
+///
+/// Each page is stored together with the place to go on from, so that a run that takes over repeats one request at most.
+public struct ListRefresh: JobHandler {
+  /// The kind of the job.
+  public var kind: String { "github-\(list.rawValue)" }
+  let list: FollowKind
+  let gate: GitHubGate
+  let database: Database
+
+  /// Walks begun within one run: the first, and a second where the first made too many members leave; others when a walk was
+  /// ended by somebody else.
+  static let maxWalks = 4
+
+  /// How long to leave a list alone that another job walks.
+  static let restForOthers = Duration.seconds(1)
+
+  /// - Parameter database: with the role `magpie_worker`.
+  public init(_ list: FollowKind, gate: GitHubGate, database: Database) {
+    self.list = list
+    self.gate = gate
+    self.database = database
+  }
+
+  /// Walks, or goes on with a walk, and publishes it.
+  public func run(_ job: RunningJob) async throws -> JobResult {
+    guard let person = job.subject.flatMap(Person.init(key:)),
+      let account = GitHub.AccountReference(person, try await PersonStore.find(person, in: database), job)
+    else {
+      return .discard(error: "jobs/bad-subject: no person")
+    }
+    var place = job.checkpoint.flatMap(WalkPlace.init) ?? WalkPlace()
+    // The upstream's address may have been set anew since.
+    if let next = place.next, !gate.service.owns(next) { place = WalkPlace() }
+    var start = account
+    for _ in 0..<ListRefresh.maxWalks {
+      switch try await walk(from: &place, start: start, person, job) {
+      case .ended(let result): return result
+      case .restart(let account):
+        start = account
+        place = WalkPlace(isSecond: place.isSecond)
+      case .complete:
+        if let result = try await publish(&place, job) { return result }
+      }
+    }
+    return .retry(error: "jobs/lost-walk: the walk was replaced again and again")
+  }
+
+  var upstreamKind: GitHub.FollowList.Kind { list == .followers ? .followers : .following }
+
+  enum WalkEnd {
+    case complete
+    /// From the first page, at the list of this account.
+    case restart(GitHub.AccountReference)
+    case ended(JobResult)
+  }
+
+  private func walk(
+    from place: inout WalkPlace, start: GitHub.AccountReference, _ person: Person, _ job: RunningJob
+  ) async throws -> WalkEnd {
+    if place.isComplete { return .complete }
+    var known = try await PersonStore.find(place.owner.map(Person.id) ?? start.person, in: database)
+    if place.page == 0, let known, try await isWalkedByAnother(known.id, job) {
+      return .ended(.snooze(ListRefresh.restForOthers))
+    }
+    var walk = GitHub.Walk(
+      at: place.next ?? GitHub.FollowList(upstreamKind, of: start).url(at: gate.service), after: place.page,
+      through: gate.service)
+    while let url = walk.url {
+      if job.shouldStop { return .ended(.yield) }
+      let stored = try await storedPage(of: place.owner ?? known?.id, page: place.page + 1, url: url)
+      let verdict = try await gate.ask(
+        GitHub.FollowList(at: url), priority: job.priority, preferred: stored?.credential,
+        validators: stored.map { Validators(etag: $0.etag) }, redirected: GitHub.FollowList.init(at:))
+      let page: WalkPage
+      switch verdict {
+      case .ended(let result): return .ended(result)
+      case .answered(.ok(let answer, let validators), let credential):
+        page = WalkPage(answer, validators, credential: credential)
+      case .answered(.notModified, let credential):
+        guard let stored else { return .ended(.retry(error: "upstream/invalid-answer: nothing to be unchanged")) }
+        page = WalkPage(stored, credential: credential)
+      case .answered(.gone(let status, _), _):
+        let finding = try await LostPerson(gate: gate, database: database).settle(person, known, status: status, job)
+        // The same person under a new login: from the beginning, by id.
+        return finding.found.map { .restart(.id($0)) } ?? .ended(finding.result ?? .done)
+      case .answered: return .ended(.retry(error: "upstream/invalid-answer: an answer that was not expected"))
+      }
+      guard page.ids.count <= GitHub.maxPerPage else {
+        return .ended(.retry(error: "upstream/invalid-answer: more members than a page has"))
+      }
+      if place.page == 0 {
+        switch try await owner(of: page, at: start, person, known, job) {
+        case .ended(let result): return .ended(result)
+        case .known(let id):
+          place.owner = id
+          if known?.id != id { known = try await PersonStore.find(.id(id), in: database) }
+        }
+      }
+      do throws(GitHub.Walk.Refusal) {
+        try walk.advance(next: page.next, lastPage: page.lastPage)
+      } catch {
+        return .ended(.retry(error: "upstream/invalid-answer: a next link that leads nowhere (\(error.rawValue))"))
+      }
+      guard let owner = place.owner else { return .restart(start) }
+      let login: String? = if walk.pagesDone == 1, case .login(let login) = start { login.description } else { nil }
+      let storing = try await store(
+        page, of: owner, login: login, url: url, walk, place,
+        expected: list == .followers ? known?.followers : known?.following, job)
+      switch storing {
+      case .stored(let reached): place = reached
+      case .replaced: return .restart(start)
+      case .busy: return .ended(.snooze(ListRefresh.restForOthers))
+      }
+    }
+    return .complete
+  }
+
+  /// Makes the walk the list that readers see. `nil` when it must be walked once more: a page is missing, somebody has ended
+  /// it, or so many members would leave that a second walk must agree.
+  private func publish(_ place: inout WalkPlace, _ job: RunningJob) async throws -> JobResult? {
+    let walk = place.walk
+    let owner = place.owner
+    let isSecond = place.isSecond
+    let outcome = try await database.transaction(retries: 5) { transaction in
+      let rows = try await transaction.query("SELECT p.outcome FROM magpie.publish_walk(\(walk), \(isSecond)) AS p")
+      let outcome = try rows[0].decode(String.self)
+      switch outcome {
+      case "published": try await job.complete(in: transaction)
+      case "suspicious": try await job.checkpoint(in: transaction, WalkPlace(owner: owner, isSecond: true).json)
+      default: try await job.checkpoint(in: transaction, nil)
+      }
+      return outcome
+    }
+    if outcome == "published" { return .done }
+    place = WalkPlace(owner: owner, isSecond: outcome == "suspicious")
+    return nil
+  }
+}

@@ -1,0 +1,81 @@
+import Postgres
+import Upstream
+
+/// Writes people and facts, in the transaction of a job's step.
+enum PersonStore {
+  /// Who a key stands for, as far as that is stored.
+  struct Known: Sendable {
+    let id: Int64
+    let login: String
+    let etag: String?
+    let lastModified: String?
+    let credential: String?
+    let followers: Int64?
+    let following: Int64?
+    let hasProfile: Bool
+
+    /// Those of the stored profile.
+    var validators: Validators? {
+      hasProfile && etag != nil ? Validators(etag: etag, lastModified: lastModified) : nil
+    }
+  }
+
+  static func find(_ person: Person, in database: Database) async throws -> Known? {
+    let rows = try await database.query(
+      """
+      SELECT u.id, u.login, u.profile_etag, u.profile_modified, u.profile_credential, u.followers, u.following, u.profile IS NOT NULL
+        FROM magpie.github_user u WHERE \(fragment: person.condition)
+      """)
+    guard let row = rows.first else { return nil }
+    let fields = try row.decode((Int64, String, String?, String?, String?, Int64?, Int64?, Bool).self)
+    return Known(
+      id: fields.0, login: fields.1, etag: fields.2, lastModified: fields.3, credential: fields.4,
+      followers: fields.5, following: fields.6, hasProfile: fields.7)
+  }
+
+  static func store(
+    _ account: GitHub.Account, _ validators: Validators, credential: String, in transaction: Transaction
+  ) async throws {
+    _ = try await transaction.query(
+      """
+      SELECT magpie.store_profile(\(account.id), \(account.login), \(account.name), \(account.type ?? "User"),
+        \(account.avatarURL ?? ""), \(String(decoding: account.document, as: UTF8.self)), \(account.followers), \(account.following),
+        \(validators.etag), \(validators.lastModified), \(credential))
+      """)
+  }
+
+  static func confirm(_ id: Int64, in transaction: Transaction) async throws {
+    _ = try await transaction.query(
+      "UPDATE magpie.github_user u SET profile_validated_at = now() WHERE u.id = \(id)")
+    _ = try await transaction.query("SELECT magpie.confirm_person(\(id))")
+  }
+
+  static func store(_ members: [GitHub.Member], in transaction: Transaction) async throws {
+    _ = try await transaction.query(
+      """
+      SELECT magpie.store_summaries(\(members.map(\.id)), \(members.map(\.login)), \(members.map { $0.name ?? "" }),
+        \(members.map { $0.type ?? "User" }), \(members.map { $0.avatarURL ?? "" }),
+        \(members.map { String(decoding: $0.document, as: UTF8.self) }), now())
+      """)
+  }
+
+  /// Notes a person of whom nothing but id and login is known yet.
+  static func note(_ id: Int64, login: String, in transaction: Transaction) async throws {
+    _ = try await transaction.query("SELECT magpie.note_person(\(id), \(login))")
+  }
+
+  /// Notes that the upstream has no such person, and ends what was known of one who is gone.
+  static func storeAbsence(
+    of person: Person, status: Int, knownID: Int64?, in transaction: Transaction
+  ) async throws {
+    _ = try await transaction.query(
+      """
+      INSERT INTO magpie.upstream_fact AS f (subject, status) VALUES (\("github-user:" + person.key), \(Int32(status)))
+      ON CONFLICT (subject) DO UPDATE SET status = EXCLUDED.status, checked_at = now()
+      """)
+    if let knownID {
+      _ = try await transaction.query(
+        "UPDATE magpie.github_user u SET state = 'gone' WHERE u.id = \(knownID) AND u.state <> 'gone'")
+    }
+  }
+}

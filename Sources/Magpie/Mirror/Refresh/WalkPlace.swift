@@ -1,0 +1,108 @@
+import JSONText
+import Upstream
+
+/// How far a walk has come: the checkpoint of its job.
+struct WalkPlace: Equatable, Sendable {
+  /// Whose list.
+  var owner: Int64?
+  /// The walk's row.
+  var walk: Int64?
+  /// Pages stored.
+  var page = 0
+  /// Where the next page is; `nil` at the start and at the end.
+  var next: String?
+  /// All pages are stored and only the publication is left.
+  var isComplete = false
+  /// A second walk, because the first would have made suspiciously many members leave.
+  var isSecond = false
+
+  init(owner: Int64? = nil, isSecond: Bool = false) {
+    self.owner = owner
+    self.isSecond = isSecond
+  }
+
+  /// Reads what `json` has written; `nil` for anything else, upon which the walk begins anew.
+  init?(_ checkpoint: [UInt8]) {
+    guard let view = try? JSONView(checkpoint), view.kind == .object, let page = view["page"]?.int, page >= 0 else {
+      return nil
+    }
+    owner = view["owner"]?.int
+    walk = view["walk"]?.int
+    next = view["next"]?.string
+    isComplete = view["complete"]?.bool ?? false
+    isSecond = view["second"]?.bool ?? false
+    self.page = Int(page)
+    if isComplete, walk == nil { return nil }
+    if page > 0, next == nil, !isComplete { return nil }
+  }
+
+  var json: [UInt8] {
+    var writer = JSONWriter()
+    writer.beginObject()
+    for (name, value) in [("owner", owner), ("walk", walk), ("page", Int64(page))] {
+      guard let value else { continue }
+      writer.key(name)
+      writer.int(value)
+    }
+    if let next {
+      writer.key("next")
+      writer.string(next)
+    }
+    writer.key("complete")
+    writer.bool(isComplete)
+    writer.key("second")
+    writer.bool(isSecond)
+    writer.endObject()
+    return writer.bytes
+  }
+}
+
+/// A page as it goes into the walk.
+struct WalkPage: Sendable {
+  let ids: [Int64]
+  /// Who came with the page; nobody when it is unchanged.
+  let members: [GitHub.Member]
+  let next: String?
+  let lastPage: Int?
+  let etag: String?
+  let credential: String
+  let isUnchanged: Bool
+
+  /// A page that came.
+  init(_ answer: GitHub.FollowPage, _ validators: Validators, credential: String) {
+    ids = answer.members.map(\.id)
+    members = answer.members
+    next = answer.next
+    lastPage = answer.lastPage
+    etag = validators.etag
+    self.credential = credential
+    isUnchanged = false
+  }
+
+  /// A page that is as it was.
+  init(_ stored: StoredPage, credential: String) {
+    ids = stored.members
+    members = []
+    next = stored.next
+    lastPage = stored.lastPage
+    etag = stored.etag
+    self.credential = credential
+    isUnchanged = true
+  }
+
+  /// The owner's id in a link such as `https://api.github.com/user/583231/followers?page=2`.
+  static func ownerID(in link: String) -> Int64? {
+    let path = link.prefix { $0 != "?" }.split(separator: "/")
+    guard path.count >= 3, path[path.count - 3] == "user" else { return nil }
+    return Int64(path[path.count - 2]).flatMap { $0 > 0 ? $0 : nil }
+  }
+}
+
+/// A page of the last complete walk.
+struct StoredPage: Sendable {
+  let etag: String
+  let credential: String
+  let next: String?
+  let members: [Int64]
+  let lastPage: Int?
+}

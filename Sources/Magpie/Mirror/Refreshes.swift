@@ -1,0 +1,79 @@
+import Postgres
+
+/// Orders refreshes and waits for them. One job a subject, however many ask.
+public struct Refreshes: Sendable {
+  let queue: JobQueue
+  let waiter: JobWaiter
+  let budgets: Budgets
+
+  /// All three on the API's own database.
+  public init(queue: JobQueue, waiter: JobWaiter, budgets: Budgets) {
+    self.queue = queue
+    self.waiter = waiter
+    self.budgets = budgets
+  }
+
+  /// Orders a refresh, or joins the one that is under way.
+  ///
+  /// - Parameters:
+  ///   - startsOver: what is read before this moment does not count.
+  ///   - account: may look at the job from then on.
+  /// - Throws: `PostgresError`.
+  public func request(
+    _ subject: Subject, priority: Job.Priority, startsOver: Bool = false, account: Int64
+  ) async throws -> Job.Ticket {
+    try await queue.request(
+      kind: subject.jobKind, subject: subject.person.key, args: subject.args, priority: priority,
+      whenRunning: startsOver ? .startOver : .join, account: account)
+  }
+
+  /// Orders what nothing is stored of, or joins the job that is fetching it.
+  ///
+  /// - Returns: `nil` when all of it has been stored meanwhile.
+  /// - Throws: `PostgresError`.
+  public func requestMissing(_ subject: Subject, account: Int64) async throws -> Job.Ticket? {
+    try await queue.request(
+      kind: subject.jobKind, subject: subject.person.key, args: subject.args, priority: .interactive, account: account,
+      unless: subject.isStored)
+  }
+
+  /// How a job stands, for an account that has asked for it; `nil` for others.
+  ///
+  /// - Throws: `PostgresError`.
+  public func status(_ id: Int64, account: Int64) async throws(PostgresError) -> Job.Status? {
+    try await queue.status(id, account: account)
+  }
+
+  /// Waits for the next thing to happen to a job: its end, a page, or, if `endsWhenPutOff`, that it waits for a later time.
+  ///
+  /// - Parameter progress: pages that are known already.
+  /// - Throws: `JobError.tooManyWaiters`.
+  public func news(
+    of ticket: Job.Ticket, beyond progress: Int64?, endsWhenPutOff: Bool, timeout: Duration
+  ) async throws(JobError) -> JobWaiter.Outcome {
+    try await waiter.wait(for: ticket, progressBeyond: progress, endsWhenPutOff: endsWhenPutOff, timeout: timeout)
+  }
+
+  /// Why the upstream would not answer an interactive question now, and for how long; `nil` when nothing is known against it.
+  ///
+  /// - Throws: `PostgresError`.
+  public func outlook() async throws(PostgresError) -> Outlook? {
+    guard let outlook = try await budgets.outlook(pool: GitHubGate.pool, resource: "core", priority: .interactive)
+    else {
+      return nil
+    }
+    switch outlook.refusal {
+    case .limited, .spent, .reserved: return Outlook(isLimiting: true, opensIn: outlook.opensIn)
+    case .disabled: return Outlook(isLimiting: false, opensIn: outlook.opensIn)
+    case .busy, .paced, .none: return nil
+    }
+  }
+
+  /// What is known against asking the upstream.
+  public struct Outlook: Sendable {
+    /// It limits us; otherwise no credential is good.
+    public let isLimiting: Bool
+    /// Until it can be asked again, if that is known.
+    public let opensIn: Duration?
+  }
+}

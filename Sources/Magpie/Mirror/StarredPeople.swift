@@ -1,0 +1,85 @@
+import EventLoop
+import Postgres
+
+/// The people an account has starred, with its tags for them, at one version of its favorites.
+struct StarredPeople: Sendable {
+  let version: Int64
+  /// By the person's id. `nil` when there are too many to be kept.
+  let tags: [Int64: [String]]?
+
+  /// People kept for one account. Who has more is looked up page by page.
+  static let maxPeople = 20_000
+
+  /// Runs after `authenticate` in one transaction. Ids that an administrator has written by hand may be anything.
+  static let query: Query = """
+    SELECT a.version, CASE WHEN f.subject_id ~ '^[1-9][0-9]{0,17}$' THEN f.subject_id::bigint END, f.tags
+      FROM magpie.account a LEFT JOIN magpie.favorite f ON f.account_id = a.id AND f.kind = 'github-user'
+     WHERE a.id = magpie.current_account() LIMIT \(maxPeople + 1)
+    """
+
+  /// The same for a few people only.
+  static func query(among ids: [Int64]) -> Query {
+    """
+    SELECT a.version, CASE WHEN f.subject_id ~ '^[1-9][0-9]{0,17}$' THEN f.subject_id::bigint END, f.tags
+      FROM magpie.account a LEFT JOIN magpie.favorite f ON f.account_id = a.id AND f.kind = 'github-user'
+       AND f.subject_id = ANY (\(ids.map(String.init))::text[])
+     WHERE a.id = magpie.current_account()
+    """
+  }
+
+  /// Reads an answer of either query; `nil` when the account is gone.
+  init?(_ rows: Rows) throws(PostgresError) {
+    guard let first = rows.first else { return nil }
+    version = try first.decode(Int64.self, at: 0)
+    if rows.count > StarredPeople.maxPeople {
+      tags = nil
+      return
+    }
+    var tags: [Int64: [String]] = [:]
+    for row in rows {
+      guard let id = try row.decode(Int64?.self, at: 1) else { continue }
+      tags[id] = try row.decode([String].self, at: 2)
+    }
+    self.tags = tags
+  }
+}
+
+/// Remembers whom accounts have starred, so that a page of a list need not look a hundred people up.
+///
+/// Nothing is ever out of date: every page tells the version of the account's favorites, and only what was read at that
+/// version is used.
+final class StarredPeopleCache: Sendable {
+  /// Accounts, and people of all of them together, at which everything is forgotten and begun anew.
+  static let maxAccounts = 1_000
+  static let maxPeople = 200_000
+
+  private struct State {
+    var accounts: [Int64: StarredPeople] = [:]
+    var people = 0
+  }
+
+  private let state = Lock(State())
+
+  /// Whom the account has starred at that version, if that is remembered.
+  func people(of account: Int64, at version: Int64) -> StarredPeople? {
+    state.withLock { state in
+      guard let people = state.accounts[account], people.version == version else { return nil }
+      return people
+    }
+  }
+
+  func keep(_ people: StarredPeople, of account: Int64) {
+    let count = people.tags?.count ?? 0
+    state.withLock { state in
+      if let old = state.accounts[account] {
+        if old.version > people.version { return }
+        state.people -= old.tags?.count ?? 0
+      }
+      if state.accounts.count >= StarredPeopleCache.maxAccounts || state.people + count > StarredPeopleCache.maxPeople {
+        state = State()
+      }
+      state.accounts[account] = people
+      state.people += count
+    }
+  }
+}
