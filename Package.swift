@@ -30,6 +30,9 @@ let package = Package(
       name: "Magpie",
       dependencies: ["CLibcrypto", "EventLoop", "Postgres", "JSONText", "HTTPClient", "Upstream"]),
     .target(
+      name: "MagpieAPI",
+      dependencies: ["EventLoop", "Postgres", "JSONText", "HTTP", "HTTPServer", "Magpie"]),
+    .target(
       name: "UpstreamSimulator",
       dependencies: ["EventLoop", "JSONText", "HTTP", "HTTPServer"]),
     .executableTarget(
@@ -52,7 +55,7 @@ let package = Package(
       name: "IntegrationTests",
       dependencies: [
         "EventLoop", "Postgres", "JSONText", "HTTP", "HTTPServer", "HTTPClient", "Upstream",
-        "MagpieSchema", "Magpie", "UpstreamSimulator", "TestSupport",
+        "MagpieSchema", "Magpie", "MagpieAPI", "UpstreamSimulator", "TestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]

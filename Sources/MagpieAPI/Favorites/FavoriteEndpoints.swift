@@ -1,0 +1,161 @@
+import HTTP
+import HTTPServer
+import JSONText
+import Magpie
+
+/// `/v1/favorites`: an account's own list.
+struct FavoriteEndpoints: Sendable {
+  static let maxBody = 64 << 10
+  static let maxPageSize = 200
+  let services: Services
+
+  /// `GET /v1/favorites?kind=&q=&tag=&sort=&limit=&cursor=`.
+  func list(_ request: Request) async throws -> Response {
+    let token = try Authorization.tokenHash(of: request)
+    let parameters = Parameters(request.target)
+    var list = FavoriteList()
+    list.kind = try parameters.choice("kind", of: Favorite.Kind.self)
+    list.text = try parameters.text("q")
+    list.tag = try parameters.text("tag", maxLength: 400)
+    list.sort = try parameters.choice("sort", of: Favorite.Sort.self) ?? .newestFirst
+    list.limit = try parameters.positive("limit", default: 50, max: FavoriteEndpoints.maxPageSize)
+    if let cursor = parameters.cursor {
+      // The token's hash keeps one account's cursors from being another's.
+      guard let after = services.cursors.decode(cursor, scope: scope(list, token)) else {
+        throw APIError(.badRequest, "request/invalid-cursor", "The cursor is not one of this list.")
+      }
+      list.after = after
+    }
+    guard let page = try await services.favorites.page(of: list, token: token) else { throw APIError.badCredentials }
+    var writer = JSONWriter(capacity: 64 + 512 * page.count)
+    writer.beginObject()
+    writer.key("items")
+    writer.beginArray()
+    page.forEachDocument { writer.raw($0) }
+    writer.endArray()
+    writer.key("next")
+    if let next = page.next {
+      writer.string(services.cursors.encode(next, scope: scope(list, token)))
+    } else {
+      writer.null()
+    }
+    writer.endObject()
+    return Answers.document(writer.bytes, for: request)
+  }
+
+  /// `GET /v1/favorites/{kind}/{id}`.
+  func show(_ request: Request) async throws -> Response {
+    let token = try Authorization.tokenHash(of: request)
+    let (kind, id) = try await subject(of: request, token: token, resolving: false)
+    switch try await services.favorites.item(kind, id, token: token) {
+    case .nobody: throw APIError.badCredentials
+    case .missing: throw FavoriteEndpoints.missing
+    case .found(let document, let version): return Answers.document(document, for: request, tag: tag(version))
+    }
+  }
+
+  /// `PUT /v1/favorites/{kind}/{id}`: 201, then 200; twice is once.
+  func put(_ request: Request) async throws -> Response {
+    let token = try Authorization.tokenHash(of: request)
+    let expected = try expectedVersions(request)
+    let bytes = try await request.body(limit: FavoriteEndpoints.maxBody)
+    let change = bytes.isEmpty ? Favorite.Change() : try FavoriteBody.read(bytes)
+    let (kind, id) = try await subject(of: request, token: token, resolving: true)
+    let outcome = try await services.favorites.put(kind, id, change, expected: expected, token: token)
+    switch outcome {
+    case nil: throw APIError.badCredentials
+    case .created(let document, let version): return answer(document, version, .created)
+    case .kept(let document, let version): return answer(document, version, .ok)
+    case .conflict(let document, let version): return conflict(document, version, request)
+    }
+  }
+
+  /// `DELETE /v1/favorites/{kind}/{id}`: 204, also when it was not there.
+  func remove(_ request: Request) async throws -> Response {
+    let token = try Authorization.tokenHash(of: request)
+    let expected = try expectedVersions(request)
+    let (kind, id) = try await subject(of: request, token: token, resolving: false)
+    switch try await services.favorites.remove(kind, id, expected: expected, token: token) {
+    case .nobody: throw APIError.badCredentials
+    case .removed, .missing: return Response(.noContent, [.cacheControl: "no-store"])
+    case .conflict(let document, let version): return conflict(document, version, request)
+    }
+  }
+
+  // MARK: Subjects
+
+  private static let missing = APIError(.notFound, "favorites/not-found", "This is not among the favorites.")
+
+  /// Kind and id from the path. GitHub accounts may be named `@login`: looked up in the mirror, and, if `resolving`, through
+  /// the queue when nobody has asked for them before.
+  private func subject(
+    of request: Request, token: [UInt8], resolving: Bool
+  ) async throws -> (Favorite.Kind, String) {
+    guard let kind = request.parameters["kind"].flatMap(Favorite.Kind.init(rawValue:)) else {
+      throw APIError(
+        .notFound, "favorites/unknown-kind",
+        "Kinds are \(Favorite.Kind.allCases.map(\.rawValue).joined(separator: ", ")).")
+    }
+    let id = request.parameters["id"] ?? ""
+    if kind == .githubUser, id.hasPrefix("@") {
+      guard let person = Person(login: String(id.dropFirst())) else { throw GitHubProblem.userNotFound }
+      let profile = try await GitHubReads(services: services).knownPerson(
+        person, token: token, wish: Wish(request), waits: resolving)
+      return (kind, String(profile))
+    }
+    let isValid =
+      switch kind {
+      // One spelling for one thing: no zeros in front.
+      case .githubUser, .githubRepository, .photo:
+        id.utf8.count <= 18 && id.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } && id.utf8.first != 0x30
+      case .gif: id.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+      }
+    guard isValid, (1...200).contains(id.utf8.count) else { throw APIError(.notFound, "favorites/invalid-id") }
+    return (kind, id)
+  }
+
+  // MARK: Versions
+
+  private func scope(_ list: FavoriteList, _ token: [UInt8]) -> String {
+    list.scope + String(decoding: token.map { 0x41 + $0 % 16 }, as: UTF8.self)
+  }
+
+  private func tag(_ version: Int64) -> EntityTag? { EntityTag(opaque: "v\(version)") }
+
+  private func expectedVersions(_ request: Request) throws -> [Int64]? {
+    guard let text = request[.ifMatch] else { return nil }
+    switch EntityTag.Condition(text) {
+    case .any: throw APIError(.badRequest, "request/invalid-condition", "If-Match: * is not supported here.")
+    case .oneOf(let tags):
+      return tags.filter { !$0.isWeak && $0.opaque.hasPrefix("v") }.compactMap { Int64($0.opaque.dropFirst()) }
+    }
+  }
+
+  private func answer(_ document: [UInt8], _ version: Int64, _ status: Status) -> Response {
+    var response = Answers.unstored(document, status: status)
+    response.fields.set(.cacheControl, "private, no-cache")
+    if let tag = tag(version) { response.fields.set(.etag, tag.description) }
+    return response
+  }
+
+  /// 412 with the server's copy, so that the client can merge.
+  private func conflict(_ document: [UInt8]?, _ version: Int64?, _ request: Request) -> Response {
+    var problem = Problem(
+      .preconditionFailed, code: "favorites/version-conflict", detail: "The item has changed since it was read.")
+    problem.requestID = request.id
+    var writer = JSONWriter()
+    var head = JSONWriter()
+    problem.write(to: &head)
+    head.bytes.withUnsafeBytes { bytes in
+      writer.rawObject(bytes) { writer in
+        writer.key("server")
+        if let document { writer.raw(document) } else { writer.null() }
+      }
+    }
+    var response = Response(.preconditionFailed, contentType: Problem.contentType, writer.bytes)
+    response.fields.set(.cacheControl, "no-store")
+    response.fields.set(.xContentTypeOptions, "nosniff")
+    if let version, let tag = tag(version) { response.fields.set(.etag, tag.description) }
+    return response
+  }
+}

@@ -1,0 +1,66 @@
+import HTTP
+import Magpie
+
+/// The ways in which mirrored data can be missing.
+enum GitHubProblem {
+  static let userNotFound = APIError(.notFound, "github/user-not-found", "GitHub has no such account.")
+
+  /// The upstream's word that something is not there.
+  static func absent(_ fact: Absence.Fact) -> APIError {
+    switch fact.status {
+    case 451: APIError(.unavailableForLegalReasons, "github/unavailable-for-legal-reasons", "GitHub may not show this.")
+    case 410: APIError(.gone, "github/gone", "GitHub has taken this away.")
+    default: userNotFound
+    }
+  }
+
+  /// An account that is asked for by a login it has given up.
+  static func moved(to url: String) -> APIError {
+    var problem = Problem(.movedPermanently, code: "github/moved", detail: "The account has another login now.")
+    problem.members = [Problem.Member("url", url)]
+    return APIError(problem, [.location: url])
+  }
+
+  static let notStored = APIError(
+    .gatewayTimeout, "mirror/not-stored", "Nothing is stored of this, and only-if-cached forbids asking for it.")
+
+  /// The wait is over and nothing has come.
+  static func notReady(_ job: Int64?) -> APIError {
+    var problem = Problem(
+      .gatewayTimeout, code: "mirror/not-ready", detail: "This is being fetched; ask again a little later.")
+    problem.retryAfter = 2
+    return APIError(problem, fields(job))
+  }
+
+  /// The upstream limits us, or no credential is good.
+  static func closed(_ outlook: Refreshes.Outlook, _ job: Int64?) -> APIError {
+    let code = outlook.isLimiting ? "upstream/rate-limited" : "upstream/unauthorized"
+    var problem = Problem(
+      .serviceUnavailable, code: code,
+      detail: outlook.isLimiting
+        ? "GitHub's limit for this server is reached; what is asked for will be fetched when it opens again."
+        : "GitHub takes none of this server's tokens; its operator has to see to that.")
+    problem.retryAfter = outlook.opensIn.map { max(1, Int($0.components.seconds) + 1) } ?? 60
+    return APIError(problem, fields(job))
+  }
+
+  /// The last attempt has failed, and the next one is some time away.
+  static func obstacle(_ code: String, wait: Double, _ job: Int64?) -> APIError {
+    let (known, detail) =
+      switch code {
+      case "upstream/invalid-answer": (code, "GitHub's answer makes no sense; nothing of it was stored.")
+      case "upstream/refused", "upstream/refused-address": (code, "GitHub refuses to answer this.")
+      case "upstream/unauthorized":
+        (code, "GitHub takes none of this server's tokens; its operator has to see to that.")
+      case "upstream/offline": (code, "GitHub cannot be reached just now; it will be tried again.")
+      default: ("mirror/refresh-failed", "Fetching this has failed here; it will be tried again.")
+      }
+    var problem = Problem(.serviceUnavailable, code: known, detail: detail)
+    problem.retryAfter = max(1, Int(wait.rounded(.up)))
+    return APIError(problem, fields(job))
+  }
+
+  private static func fields(_ job: Int64?) -> Fields {
+    job.map { ["Magpie-Job": "/v1/jobs/\($0)"] } ?? [:]
+  }
+}

@@ -1,0 +1,141 @@
+import HTTP
+
+extension OpenAPI {
+  private static let tagged = ["ETag", "Cache-Control"]
+  private static let mirrored = [
+    "ETag", "Cache-Status", "Age", "Magpie-Fetched-At", "Magpie-Validated-At", "Magpie-Job", "Server-Timing",
+  ]
+  private static let notModified = Operation.Answer(status: 304, description: "`If-None-Match` names what there is.")
+
+  static let accountOperations = [
+    Operation(
+      method: .post, path: "/v1/accounts", id: "signUp", tag: "accounts",
+      summary: "Makes an account, where that is open to everybody.", body: "SignUp",
+      answers: [.init(status: 201, description: "Signed in. The token is shown this once.", schema: "SignIn")],
+      refusals: [
+        (400, "InvalidJSON"), (403, "SignUpClosed"), (409, "UsernameTaken"), (413, "TooLarge"), (422, "Invalid"),
+      ],
+      isPublic: true),
+    Operation(
+      method: .post, path: "/v1/invitations/redeem", id: "redeemInvitation", tag: "accounts",
+      summary: "Uses up a code that an administrator has given out, and sets the password.", body: "Redemption",
+      answers: [.init(status: 201, description: "Signed in. The token is shown this once.", schema: "SignIn")],
+      refusals: [(400, "InvalidJSON"), (403, "InvalidCode"), (413, "TooLarge"), (422, "Invalid")],
+      isPublic: true),
+    Operation(
+      method: .post, path: "/v1/sessions", id: "signIn", tag: "accounts", summary: "Signs a device in.",
+      body: "Credentials",
+      answers: [.init(status: 201, description: "Signed in. The token is shown this once.", schema: "SignIn")],
+      refusals: [
+        (400, "InvalidJSON"), (401, "WrongPassword"), (413, "TooLarge"), (422, "Invalid"), (503, "Unavailable"),
+      ],
+      isPublic: true),
+  ]
+
+  static let favoriteOperations = [
+    Operation(
+      method: .get, path: "/v1/favorites", id: "listFavorites", tag: "favorites",
+      summary: "A page of the account's favorites.",
+      parameters: ["kind", "favoriteText", "tag", "favoriteSort", "limit", "cursor", "ifNoneMatch"],
+      answers: [.init(status: 200, description: "The page.", schema: "FavoritePage", headers: tagged), notModified],
+      refusals: [(400, "InvalidCursor"), (422, "Invalid"), (503, "Unavailable")]),
+    Operation(
+      method: .get, path: "/v1/favorites/{kind}/{id}", id: "getFavorite", tag: "favorites", summary: "One favorite.",
+      parameters: ["favoriteKind", "favoriteID", "ifNoneMatch"],
+      answers: [.init(status: 200, description: "The item.", schema: "Favorite", headers: tagged), notModified],
+      refusals: [(404, "NotFound"), (503, "Unavailable")]),
+    Operation(
+      method: .put, path: "/v1/favorites/{kind}/{id}", id: "putFavorite", tag: "favorites",
+      summary: "Adds a favorite, or changes what the body names. Doing it twice is doing it once.",
+      parameters: ["favoriteKind", "favoriteID", "ifMatch", "prefer"], body: "FavoriteChange", bodyIsRequired: false,
+      answers: [
+        .init(status: 201, description: "It is new.", schema: "Favorite", headers: tagged),
+        .init(status: 200, description: "It was there.", schema: "Favorite", headers: tagged),
+      ],
+      refusals: [
+        (400, "InvalidJSON"), (403, "InsufficientScope"), (404, "NotFound"), (412, "VersionConflict"),
+        (413, "TooLarge"),
+        (422, "Invalid"), (503, "Unavailable"),
+      ]),
+    Operation(
+      method: .delete, path: "/v1/favorites/{kind}/{id}", id: "deleteFavorite", tag: "favorites",
+      summary: "Removes a favorite; other devices are told, and note and tags come back if it is added again.",
+      parameters: ["favoriteKind", "favoriteID", "ifMatch"],
+      answers: [.init(status: 204, description: "It is not there (any more).")],
+      refusals: [
+        (403, "InsufficientScope"), (404, "NotFound"), (412, "VersionConflict"), (503, "Unavailable"),
+      ]),
+  ]
+
+  static let gitHubOperations =
+    [
+      profile("/github/users/{login}", id: "getUser", "login"),
+      profile("/github/user/{id}", id: "getUserByID", "userID"),
+    ]
+    + [("followers", "Followers", "who follows somebody"), ("following", "Following", "whom somebody follows")].flatMap
+  {
+    (part, name, meaning) in
+    [
+      list("/github/users/{login}/\(part)", id: "list\(name)", "login", meaning),
+      list("/github/user/{id}/\(part)", id: "list\(name)ByID", "userID", meaning),
+    ]
+  }
+
+  private static let mirrorParameters = ["prefer", "cacheControl", "ifNoneMatch"]
+  private static let mirrorAnswers = [
+    notModified,
+    Operation.Answer(
+      status: 202, description: "Nothing is stored yet, and `Prefer: respond-async` would rather have the job.",
+      schema: "Accepted", headers: ["Location", "Magpie-Job"]),
+  ]
+  private static let mirrorRefusals: [(status: Int, response: String)] = [
+    (301, "Moved"), (404, "NotFound"), (410, "Gone"), (422, "Invalid"), (451, "Gone"), (503, "Unavailable"),
+    (504, "NotStored"),
+  ]
+
+  private static func profile(_ path: String, id: String, _ parameter: String) -> Operation {
+    Operation(
+      method: .get, path: path, id: id, tag: "github", summary: "A user or organization, as GitHub shows it.",
+      parameters: [parameter] + mirrorParameters,
+      answers: [.init(status: 200, description: "The profile.", schema: "Profile", headers: mirrored)] + mirrorAnswers,
+      refusals: mirrorRefusals)
+  }
+
+  private static func list(_ path: String, id: String, _ parameter: String, _ meaning: String) -> Operation {
+    Operation(
+      method: .get, path: path, id: id, tag: "github",
+      summary: "A page of the list of \(meaning); with `q` or `sort`, of all of it that is stored.",
+      parameters: [parameter, "page", "perPage", "walk", "cursor", "listText", "listSort"] + mirrorParameters,
+      answers: [
+        .init(
+          status: 200, description: "The page.", schema: "People",
+          headers: mirrored + ["Link", "Magpie-Coverage", "Magpie-Matches"])
+      ] + mirrorAnswers,
+      refusals: [(400, "InvalidCursor")] + mirrorRefusals)
+  }
+
+  static let aboutOperations = [
+    Operation(
+      method: .get, path: "/v1/jobs/{id}", id: "getJob", tag: "jobs",
+      summary: "How a refresh goes on, for the accounts that asked for it.", parameters: ["jobID", "ifNoneMatch"],
+      answers: [.init(status: 200, description: "The job.", schema: "Job", headers: tagged), notModified],
+      refusals: [(404, "NotFound"), (503, "Unavailable")]),
+    Operation(
+      method: .get, path: "/v1/config", id: "getConfig", tag: "about", summary: "Limits and kinds.",
+      answers: [.init(status: 200, description: "The limits.", schema: "Config", headers: tagged), notModified],
+      isPublic: true),
+    Operation(
+      method: .get, path: "/v1/version", id: "getVersion", tag: "about", summary: "The server's name and version.",
+      answers: [.init(status: 200, description: "The version.", schema: "Version", headers: tagged), notModified],
+      isPublic: true),
+    Operation(
+      method: .get, path: "/problems/{area}/{name}", id: "getProblem", tag: "about",
+      summary: "A few words for people about a problem's `type`.", parameters: ["problemArea", "problemName"],
+      answers: [.init(status: 200, description: "The words.", schema: "Text", mediaType: "text/plain")],
+      refusals: [(404, "NotFound")], isPublic: true),
+    Operation(
+      method: .get, path: "/openapi.json", id: "getOpenAPI", tag: "about", summary: "This document.",
+      answers: [.init(status: 200, description: "The document.", schema: "Document", headers: tagged), notModified],
+      isPublic: true),
+  ]
+}

@@ -1,0 +1,121 @@
+import Magpie
+
+extension OpenAPI {
+  private static let device = """
+    "device":{"type":"string","minLength":1,"maxLength":\(Accounts.Device.maxLength)},
+    "app":{"type":"string","minLength":1,"maxLength":\(Accounts.Device.maxLength)}
+    """
+  private static let newPassword = """
+    {"type":"string","description":"Counted in bytes of UTF-8. Common ones are refused.",
+    "minLength":\(PasswordPolicy.length.lowerBound),"maxLength":\(PasswordPolicy.length.upperBound)}
+    """
+  private static let kind =
+    "{\"type\":\"string\",\"enum\":[" + Favorite.Kind.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ",")
+    + "]}"
+
+  static let schemas: KeyValuePairs<String, String> = [
+    "Problem": """
+    {"type":"object","required":["type","title","status","code","request_id"],"properties":{
+    "type":{"type":"string","description":"`/problems/` and the code."},"title":{"type":"string"},
+    "status":{"type":"integer"},"detail":{"type":"string"},"code":{"type":"string","description":"Stable."},
+    "request_id":{"type":"string"},"retry_after":{"type":"integer","description":"Seconds."},
+    "errors":{"type":"array","items":{"type":"object","required":["pointer","detail"],"properties":{
+    "pointer":{"type":"string","description":"RFC 6901; for parameters a slash and the name."},"detail":{"type":"string"}}}},
+    "upstream":{"type":"object","properties":{"status":{"type":"integer"},"limit":{"type":"integer"},
+    "remaining":{"type":"integer"},"reset":{"type":"integer","description":"Seconds since 1970."}}},
+    "message":{"type":"string","description":"Under /github: GitHub's own words for the same case."},
+    "documentation_url":{"type":"string"},"server":{"description":"With 412: the server's copy, or null."}}}
+    """,
+    "SignUp": """
+    {"type":"object","required":["username","password"],"additionalProperties":false,"properties":{
+    "username":{"type":"string","pattern":"^[A-Za-z0-9_-]{3,39}$"},"password":\(newPassword),
+    "display_name":{"type":"string","minLength":1,"maxLength":100},\(device)}}
+    """,
+    "Redemption": """
+    {"type":"object","required":["code","password"],"additionalProperties":false,"properties":{
+    "code":{"type":"string"},"password":\(newPassword),\(device)}}
+    """,
+    "Credentials": """
+    {"type":"object","required":["username","password"],"additionalProperties":false,"properties":{
+    "username":{"type":"string"},"password":{"type":"string"},\(device)}}
+    """,
+    "SignIn": """
+    {"type":"object","required":["account","token","session"],"properties":{
+    "account":{"type":"object","required":["username","display_name","created_at","version"],"properties":{
+    "username":{"type":"string"},"display_name":{"type":["string","null"]},
+    "created_at":{"type":"string","format":"date-time"},"version":{"type":"integer","format":"int64"}}},
+    "token":{"type":"string","pattern":"^mgp_[0-9A-Za-z]+$"},
+    "session":{"type":"object","required":["id","created_at"],"properties":{
+    "id":{"type":"string","format":"uuid"},"created_at":{"type":"string","format":"date-time"}}}}}
+    """,
+    "FavoriteChange": """
+    {"type":"object","additionalProperties":false,"properties":{
+    "note":{"type":"string","description":"At most \(FavoriteBody.maxNote) bytes."},
+    "tags":{"type":"array","maxItems":\(FavoriteBody.maxTags),"items":{"type":"string","minLength":1,
+    "maxLength":\(FavoriteBody.maxTag)}},
+    "rank":{"type":"string","maxLength":\(FavoriteBody.maxRank),"description":"Place in the manual order, compared byte by byte."},
+    "added_at":{"type":"string","format":"date-time","description":"An earlier one that is stored stays."},
+    "snapshot":{"type":"object","description":"What the app knows of it, at most \(FavoriteBody.maxSnapshot) bytes; other members are kept.",
+    "properties":{"title":{"type":"string","maxLength":\(FavoriteBody.maxText)},
+    "subtitle":{"type":"string","maxLength":\(FavoriteBody.maxText)},
+    "url":{"type":"string","maxLength":\(FavoriteBody.maxAddress)},
+    "image":{"type":"string","maxLength":\(FavoriteBody.maxAddress)}}}}}
+    """,
+    "Favorite": """
+    {"type":"object","required":["kind","id","title","subtitle","url","image","state","note","tags","collections","rank",
+    "added_at","updated_at","version","snapshot"],"properties":{
+    "kind":\(kind),"id":{"type":"string"},"title":{"type":"string"},"subtitle":{"type":"string"},"url":{"type":"string"},
+    "image":{"type":"string"},"state":{"type":"string","enum":["ok","pending","renamed","gone","restricted"]},
+    "note":{"type":"string"},"tags":{"type":"array","items":{"type":"string"}},
+    "collections":{"type":"array","items":{"type":"string"}},"rank":{"type":"string"},
+    "added_at":{"type":"string","format":"date-time"},"updated_at":{"type":"string","format":"date-time"},
+    "version":{"type":"integer","format":"int64","description":"The account's version at the last change."},
+    "snapshot":{"type":["object","null"]}}}
+    """,
+    "FavoritePage": """
+    {"type":"object","required":["items","next"],"properties":{
+    "items":{"type":"array","items":{"$ref":"#/components/schemas/Favorite"}},
+    "next":{"type":["string","null"],"description":"The cursor of the next page."}}}
+    """,
+    "Person": """
+    {"type":"object","description":"As GitHub has it, with one member more.","required":["id","login","magpie"],"properties":{
+    "id":{"type":"integer","format":"int64"},"login":{"type":"string"},"type":{"type":"string"},"url":{"type":"string"},
+    "html_url":{"type":"string"},"avatar_url":{"type":"string"},
+    "magpie":{"type":"object","required":["favorite","tags"],"properties":{"favorite":{"type":"boolean"},
+    "tags":{"type":"array","items":{"type":"string"}},"first_seen_at":{"type":"string","format":"date-time"}}}}}
+    """,
+    "Profile": """
+    {"allOf":[{"$ref":"#/components/schemas/Person"}],"type":"object","properties":{"name":{"type":["string","null"]},
+    "company":{"type":["string","null"]},"blog":{"type":["string","null"]},"location":{"type":["string","null"]},
+    "bio":{"type":["string","null"]},"public_repos":{"type":"integer"},"public_gists":{"type":"integer"},
+    "followers":{"type":"integer"},"following":{"type":"integer"},"created_at":{"type":"string","format":"date-time"},
+    "updated_at":{"type":"string","format":"date-time"}}}
+    """,
+    "People": """
+    {"type":"array","maxItems":\(PageRequest.maxPageSize),"items":{"$ref":"#/components/schemas/Person"}}
+    """,
+    "Accepted": """
+    {"type":"object","required":["job","url"],"properties":{"job":{"type":"integer","format":"int64"},
+    "url":{"type":"string"}}}
+    """,
+    "Job": """
+    {"type":"object","required":["id","kind","state","pages_done","pages_expected","attempt","created_at","started_at",
+    "finished_at","error"],"properties":{"id":{"type":"integer","format":"int64"},"kind":{"type":"string"},
+    "state":{"type":"string","enum":[\(Job.State.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ","))]},
+    "pages_done":{"type":"integer"},"pages_expected":{"type":["integer","null"]},"attempt":{"type":"integer"},
+    "created_at":{"type":"string","format":"date-time"},"started_at":{"type":["string","null"],"format":"date-time"},
+    "finished_at":{"type":["string","null"],"format":"date-time"},
+    "error":{"type":["string","null"],"description":"What stopped it the last time: a problem's code."}}}
+    """,
+    "Config": """
+    {"type":"object","required":["kinds","signup","limits"],"properties":{
+    "kinds":{"type":"array","items":{"type":"string"}},"signup":{"type":"boolean"},
+    "limits":{"type":"object","additionalProperties":{"type":"integer"}}}}
+    """,
+    "Version": """
+    {"type":"object","required":["name","version"],"properties":{"name":{"const":"magpie"},"version":{"type":"string"}}}
+    """,
+    "Text": #"{"type":"string"}"#,
+    "Document": #"{"type":"object"}"#,
+  ]
+}

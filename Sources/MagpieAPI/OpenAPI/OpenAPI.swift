@@ -1,0 +1,81 @@
+import HTTP
+import JSONText
+
+/// The API's description for machines, version 3.1 of OpenAPI.
+///
+/// It is put together from the operations, which name what they take and give, and from the components of those names.
+/// Limits come from the code that enforces them. A test holds the operations against the route table.
+public enum OpenAPI {
+  /// The document, JSON.
+  ///
+  /// - Parameter version: the server's.
+  public static func document(version: String) -> [UInt8] {
+    var writer = JSONWriter(capacity: 64 << 10)
+    writer.beginObject()
+    writer.key("openapi")
+    writer.string("3.1.0")
+    writer.key("info")
+    writer.beginObject()
+    writer.key("title")
+    writer.string("Magpie")
+    writer.key("version")
+    writer.string(version)
+    writer.key("summary")
+    writer.string("GitHub users and follower lists from a mirror, and favorites in step on all devices.")
+    writer.key("license")
+    writer.raw(#"{"name":"MIT","identifier":"MIT"}"#)
+    writer.endObject()
+    writer.key("servers")
+    writer.raw(#"[{"url":"/"}]"#)
+    writer.key("tags")
+    writer.raw(Array(tags.utf8))
+    writer.key("paths")
+    writePaths(to: &writer)
+    writer.key("components")
+    writeComponents(to: &writer)
+    writer.endObject()
+    return writer.bytes
+  }
+
+  private static let tags = """
+    [{"name":"accounts","description":"Ways to get a token."},
+    {"name":"favorites","description":"What an account has starred."},
+    {"name":"github","description":"GitHub's own paths and shapes, answered from the mirror. API links in bodies lead here."},
+    {"name":"jobs","description":"Refreshes under way."},
+    {"name":"about","description":"Public facts about this server."}]
+    """
+
+  static let operations = accountOperations + favoriteOperations + gitHubOperations + aboutOperations
+
+  private static func writePaths(to writer: inout JSONWriter) {
+    writer.beginObject()
+    var written: Set<String> = []
+    for path in operations.map(\.path) where written.insert(path).inserted {
+      writer.key(path)
+      writer.beginObject()
+      for operation in operations where operation.path == path { operation.write(to: &writer) }
+      writer.endObject()
+    }
+    writer.endObject()
+  }
+
+  private static func writeComponents(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("securitySchemes")
+    writer.raw(
+      #"{"token":{"type":"http","scheme":"bearer","description":"mgp_… as given by signing in or by SQL. Under /github the scheme token is taken, too."}}"#
+    )
+    for (name, parts) in [
+      ("parameters", parameters), ("headers", headers), ("responses", responses), ("schemas", schemas),
+    ] {
+      writer.key(name)
+      writer.beginObject()
+      for (name, text) in parts {
+        writer.key(name)
+        writer.raw(Array(text.utf8))
+      }
+      writer.endObject()
+    }
+    writer.endObject()
+  }
+}

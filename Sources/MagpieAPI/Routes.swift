@@ -1,0 +1,65 @@
+import HTTP
+import HTTPServer
+import Magpie
+
+/// Every route of the API on one screen.
+public enum Routes {
+  /// The table of the public listener.
+  ///
+  /// - Parameter onFailure: told of errors that are this server's own fault, for the log.
+  /// - Throws: `Router.Invalid` if two routes take the same requests.
+  public static func api(
+    _ services: Services, onFailure: @escaping @Sendable (any Error, Request) -> Void = { _, _ in }
+  ) throws(Router.Invalid) -> RouteTable {
+    let signIn = SignInEndpoints(services: services)
+    let favorites = FavoriteEndpoints(services: services)
+    let profile = ProfileEndpoint(services: services)
+    let followers = ListEndpoint(services: services, kind: .followers)
+    let following = ListEndpoint(services: services, kind: .following)
+    let jobs = JobEndpoints(services: services)
+    let about = AboutEndpoints(services: services)
+
+    var router = Router()
+    router.group("/v1") { router in
+      router.on(.post, "/accounts", signIn.signUp)
+      router.on(.post, "/invitations/redeem", signIn.redeem)
+      router.on(.post, "/sessions", signIn.signIn)
+      router.on(.get, "/favorites", favorites.list)
+      router.on(.get, "/favorites/{kind}/{id}", favorites.show)
+      router.on(.put, "/favorites/{kind}/{id}", favorites.put)
+      router.on(.delete, "/favorites/{kind}/{id}", favorites.remove)
+      router.on(.get, "/jobs/{id}", jobs.show)
+      router.on(.get, "/config", about.config)
+      router.on(.get, "/version", about.version)
+    }
+    router.group("/github") { router in
+      router.on(.get, "/users/{login}", profile.show)
+      router.on(.get, "/user/{id}", profile.show)
+      router.on(.get, "/users/{login}/followers", followers.show)
+      router.on(.get, "/user/{id}/followers", followers.show)
+      router.on(.get, "/users/{login}/following", following.show)
+      router.on(.get, "/user/{id}/following", following.show)
+    }
+    router.on(.get, "/problems/{area}/{name}", about.problem)
+    router.on(.get, "/openapi.json", about.openAPI)
+    if services.settings.echoes {
+      for method in [Method.get, .post, .put, .patch, .delete] { router.on(method, "/_echo", EchoEndpoint.answer) }
+    }
+    return try router.build { error, request in
+      let response = ErrorResponses.response(to: error, request)
+      if response.status == .internalServerError { onFailure(error, request) }
+      return response
+    }
+  }
+
+  /// The table of the admin listener.
+  ///
+  /// - Throws: `Router.Invalid` if two routes take the same requests.
+  public static func admin(_ health: Health) throws(Router.Invalid) -> RouteTable {
+    var router = Router()
+    router.on(.get, "/livez", health.live)
+    router.on(.get, "/readyz", health.ready)
+    router.on(.get, "/metrics", health.metrics)
+    return try router.build { ErrorResponses.response(to: $0, $1) }
+  }
+}

@@ -1,0 +1,51 @@
+import HTTP
+import HTTPServer
+import JSONText
+import Magpie
+import Postgres
+
+/// What the endpoints work with.
+public struct Services: Sendable {
+  /// Settings that clients can see.
+  public struct Settings: Sendable {
+    /// Base of absolute links, without a closing slash.
+    public var publicURL: String
+    /// API addresses that stand in stored documents, to be turned into this server's.
+    public var githubBases: [String]
+    /// Whether anybody may create an account.
+    public var allowsSignUp = false
+    /// Whether `/_echo` is there.
+    public var echoes = false
+    /// The server's version.
+    public var version: String
+
+    /// Everything that has no sensible default.
+    public init(publicURL: String, githubBases: [String], version: String) {
+      self.publicURL = publicURL
+      self.githubBases = githubBases
+      self.version = version
+    }
+  }
+
+  let settings: Settings
+  let accounts: Accounts
+  let favorites: Favorites
+  let mirror: Mirror
+  let refreshes: Refreshes
+  let cursors: CursorCodec
+  let githubURLs: URLRewriter
+
+  /// - Parameter cursorKey: signs cursors; the same for all processes.
+  public init(
+    settings: Settings, accounts: Accounts, favorites: Favorites, mirror: Mirror, refreshes: Refreshes,
+    cursorKey: [UInt8]
+  ) {
+    self.settings = settings
+    self.accounts = accounts
+    self.favorites = favorites
+    self.mirror = mirror
+    self.refreshes = refreshes
+    cursors = CursorCodec(key: cursorKey)
+    githubURLs = URLRewriter(bases: settings.githubBases, replacement: settings.publicURL + "/github")
+  }
+}

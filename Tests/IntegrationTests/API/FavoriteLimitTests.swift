@@ -1,0 +1,103 @@
+import HTTP
+import Testing
+import UpstreamSimulator
+
+/// Every limit of a favorite, at it and one past it, and bodies that make no sense.
+@Suite struct FavoriteLimitTests {
+  private static func text(_ count: Int, of character: String = "a") -> String {
+    "\"" + String(repeating: character, count: count) + "\""
+  }
+
+  private static func tags(_ count: Int) -> String {
+    "[" + (0..<count).map { "\"t\($0)\"" }.joined(separator: ",") + "]"
+  }
+
+  private static func snapshot(_ bytes: Int, _ filler: String) -> String {
+    // {"a":[1,1,…]} grows by half when jsonb writes it.
+    let head = #"{"a":["#
+    let tail = "]}"
+    var list = ""
+    while head.utf8.count + list.utf8.count + filler.utf8.count + tail.utf8.count <= bytes { list += filler }
+    let missing = bytes - head.utf8.count - list.utf8.count - tail.utf8.count
+    return head + list.dropLast() + String(repeating: " ", count: missing + 1) + tail
+  }
+
+  @Test func limitsHoldToTheByte() async throws {
+    try await TestWorld.run(.init(.init("octocat", followers: 1))) { world in
+      let token = try await world.token()
+      let good = [
+        #"{"note": \#(Self.text(10_000))}"#, #"{"note": \#(Self.text(2_500, of: "💥"))}"#,
+        #"{"tags": \#(Self.tags(100))}"#,
+        #"{"tags": [\#(Self.text(100, of: "💥"))]}"#, #"{"rank": \#(Self.text(100))}"#, #"{"note": null, "tags": null}"#,
+        #"{"snapshot": {"title": \#(Self.text(500, of: "é")), "url": \#(Self.text(2_000))}}"#,
+        #"{"snapshot": \#(Self.snapshot(20_000, "1,"))}"#, #"{"snapshot": null}"#, "{}",
+      ]
+      for (number, body) in good.enumerated() {
+        let answer = try await world.send(.put, "/v1/favorites/photo/\(number + 1)", as: token, body: body)
+        #expect(answer.status == 201, "\(body.prefix(60)): \(answer.text.prefix(300))")
+      }
+      let bad: [(String, [String])] = [
+        (#"{"note": \#(Self.text(10_001))}"#, ["/note"]), (#"{"note": \#(Self.text(2_501, of: "💥"))}"#, ["/note"]),
+        (#"{"tags": \#(Self.tags(101))}"#, ["/tags"]), (#"{"tags": [\#(Self.text(101))]}"#, ["/tags"]),
+        (#"{"tags": [""]}"#, ["/tags"]), (#"{"tags": [1]}"#, ["/tags/0"]), (#"{"tags": "a"}"#, ["/tags"]),
+        (#"{"rank": \#(Self.text(101))}"#, ["/rank"]), (#"{"note": 1}"#, ["/note"]),
+        (#"{"note": "a\u0000b"}"#, ["/note"]),
+        (#"{"note": "\ud800"}"#, ["/note"]), (#"{"tags": ["\udc00x"]}"#, ["/tags/0"]),
+        (#"{"color": "red"}"#, ["/color"]),
+        (#"{"note": 1, "color": 1}"#, ["/note", "/color"]), (#"{"added_at": "yesterday"}"#, ["/added_at"]),
+        (#"{"added_at": 5}"#, ["/added_at"]), (#"{"snapshot": []}"#, ["/snapshot"]),
+        (#"{"snapshot": "x"}"#, ["/snapshot"]),
+        (#"{"snapshot": {"title": 5}}"#, ["/snapshot"]),
+        (#"{"snapshot": {"url": {}, "image": []}}"#, ["/snapshot", "/snapshot"]),
+        (#"{"snapshot": {"title": \#(Self.text(501))}}"#, ["/snapshot"]),
+        (#"{"snapshot": \#(Self.snapshot(20_001, "1,"))}"#, ["/snapshot"]),
+        (#"{"snapshot": {"deep": "\u0000"}}"#, ["/snapshot/deep"]), ("[]", [""]), ("5", [""]),
+      ]
+      for (body, pointers) in bad {
+        let answer = try await world.send(.put, "/v1/favorites/photo/99", as: token, body: body)
+        #expect(answer.status == 422, "\(body.prefix(60)): \(answer.text.prefix(300))")
+        #expect(answer.code == "request/invalid-body", "\(body.prefix(60))")
+        #expect(answer.pointers == pointers, "\(body.prefix(60))")
+      }
+      // Numbers that are JSON and more than PostgreSQL can hold.
+      for body in [#"{"snapshot": {"n": 1e999999}}"#, #"{"snapshot": {"n": 1e100000}}"#] {
+        let answer = try await world.send(.put, "/v1/favorites/photo/99", as: token, body: body)
+        #expect(answer.status == 422, "\(body): \(answer.text.prefix(300))")
+      }
+      let deep = #"{"snapshot": {"a": "# + String(repeating: "[", count: 64) + String(repeating: "]", count: 64) + "}}"
+      for body in ["{", "{'a': 1}", "\u{FEFF}x", #"{"note": "#, deep] {
+        let answer = try await world.send(.put, "/v1/favorites/photo/99", as: token, body: body)
+        #expect(answer.status == 400, "\(body.prefix(20))")
+        #expect(answer.code == "request/invalid-json")
+      }
+      let huge = try await world.send(.put, "/v1/favorites/photo/99", as: token, body: Self.text(65_537))
+      #expect(huge.status == 413)
+      #expect(try await world.get("/v1/favorites/photo/99", as: token).status == 404)
+      #expect(try await world.value("SELECT a.version FROM magpie.account a") == Int64(good.count))
+      #expect(world.servers[0].failures.entries.isEmpty)
+    }
+  }
+
+  @Test func idsThatCannotBeAreNotThere() async throws {
+    try await TestWorld.run(.init(.init("octocat", followers: 1))) { world in
+      let token = try await world.token()
+      for path in [
+        "github-user/0", "github-user/007", "github-user/-5", "github-user/1234567890123456789", "github-user/abc",
+        "github-user/%D9%A3", "github-user/1.0", "photo/01", "photo/1e3", "github-repo/x", "gif/a%20b", "gif/caf%C3%A9",
+        "gif/\(String(repeating: "a", count: 201))", "movie/1", "Photo/1", "github-user/@", "github-user/@a%2Fb",
+      ] {
+        for method in [Method.get, .put, .delete] {
+          let answer = try await world.send(method, "/v1/favorites/\(path)", as: token)
+          #expect(answer.status == 404, "\(method) \(path)")
+        }
+      }
+      for path in [
+        "gif/\(String(repeating: "a", count: 200))", "gif/a%2Fb", "photo/123456789012345678", "github-user/7",
+      ] {
+        #expect(try await world.send(.put, "/v1/favorites/\(path)", as: token).status == 201, "\(path)")
+        #expect(try await world.get("/v1/favorites/\(path)", as: token).status == 200, "\(path)")
+      }
+      #expect(world.simulator.requestCount == 0)
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import EventLoop
+import HTTP
+import HTTPClient
+import HTTPServer
+import Magpie
+import MagpieAPI
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+import Upstream
+
+/// One API process: loops, connections and listener of its own.
+final class TestServer: Sendable {
+  let baseURL: String
+  let database: Database
+  /// Errors that were the server's own fault.
+  let failures = Record<String>()
+  private let group: EventLoopGroup
+  private let server: Server
+  private let waiter: JobWaiter
+
+  init(_ url: String, _ upstream: String, _ options: TestWorld.Options) async throws {
+    group = try EventLoopGroup(count: 1, name: "api")
+    let listener = try Listener(try #require(SocketAddress("127.0.0.1:0")))
+    baseURL = "http://\(listener.address)"
+    database = try await TestWorld.database(url, role: "magpie_app", group)
+    let notices = Notices(database: database)
+    waiter = JobWaiter(database: database, notices: notices)
+    notices.start()
+    waiter.start(on: group.loops[0])
+    var settings = Services.Settings(
+      publicURL: baseURL, githubBases: [upstream, "https://api.github.com"], version: "test")
+    settings.allowsSignUp = options.allowsSignUp
+    let key = try #require(
+      try await database.query("SELECT s.value FROM magpie.secret s WHERE s.name = 'cursor'").first
+    ).decode([UInt8].self)
+    let services = Services(
+      settings: settings, accounts: Accounts(database: database, passwords: PasswordWorkers()),
+      favorites: Favorites(database: database), mirror: Mirror(database: database, timeToLive: options.timeToLive),
+      refreshes: Refreshes(
+        queue: JobQueue(database: database), waiter: waiter, budgets: Budgets(database: database)),
+      cursorKey: key)
+    let failures = failures
+    let table = try Routes.api(services) { error, _ in failures.add("\(error)") }
+    var configuration = Server.Configuration()
+    configuration.errorResponse = ErrorResponses.response
+    server = Server(group: group, listener: listener, configuration: configuration, respond: table.respond)
+    try await server.start()
+  }
+
+  func stop() async {
+    await server.drain(timeout: .seconds(1))
+    waiter.stop()
+    await database.stop()
+    group.stop()
+  }
+}
+
+/// One worker process, on the last loop of a group.
+final class TestWorker: Sendable {
+  let gate: GitHubGate
+  let worker: Worker
+  private let database: Database
+  private let client: HTTPClient
+
+  init(_ url: String, _ upstream: String, tokens: [String], on group: EventLoopGroup) async throws {
+    database = try await TestWorld.database(url, role: "magpie_worker", group)
+    let origin = try #require(HTTPClient.Origin(upstream))
+    client = HTTPClient(
+      loop: group.loops[1],
+      configuration: HTTPClient.Configuration(userAgent: "magpie-test", origins: [origin], trustedOrigins: [origin]))
+    let budgets = Budgets(database: database)
+    gate = GitHubGate(
+      service: try #require(UpstreamService(base: upstream, userAgent: "magpie-test")),
+      tokens: tokens.compactMap { Upstream.Credential(token: $0) }, client: client, budgets: budgets)
+    try await gate.register()
+    var configuration = Worker.Configuration()
+    configuration.pollInterval = .milliseconds(100)
+    configuration.promoteInterval = .milliseconds(20)
+    let notices = Notices(database: database)
+    worker = Worker(
+      database: database, notices: notices, loops: group,
+      handlers: [
+        ProfileRefresh(gate: gate, database: database),
+        ListRefresh(.followers, gate: gate, database: database),
+        ListRefresh(.following, gate: gate, database: database),
+      ], configuration: configuration)
+    notices.start()
+    worker.start()
+  }
+
+  func stop() async {
+    await worker.drain(deadline: .seconds(2))
+    client.stop()
+    await database.stop()
+  }
+}

@@ -1,0 +1,137 @@
+import EventLoop
+import HTTP
+import HTTPClient
+import Magpie
+import MagpieAPI
+import MagpieSchema
+import Postgres
+import TestSupport
+import Testing
+import Upstream
+import UpstreamSimulator
+
+/// Everything there is: a simulated GitHub, a database of its own, a worker, and API servers on loopback ports.
+final class TestWorld: Sendable {
+  /// What a world is like.
+  struct Options: Sendable {
+    var simulator = Simulator.Configuration()
+    var timeToLive = TimeToLive()
+    /// Whether anybody may make an account.
+    var allowsSignUp = false
+    /// What the worker shows GitHub.
+    var tokens = ["token-1"]
+    /// How many API servers share the database.
+    var servers = 1
+    var hasWorker = true
+
+    /// Somebody with lists, and nothing else out of the ordinary.
+    init(_ users: Simulator.Configuration.User...) { simulator.users = users }
+  }
+
+  let options: Options
+  let simulator: Simulator
+  /// As the owner of everything, outside row-level security.
+  let owner: Database
+  let servers: [TestServer]
+  let client: HTTPClient
+  let group: EventLoopGroup
+  /// The connection string, as the owner.
+  let url: String
+
+  private init(
+    _ options: Options, _ simulator: Simulator, _ owner: Database, _ servers: [TestServer], _ client: HTTPClient,
+    _ group: EventLoopGroup, _ url: String
+  ) {
+    self.options = options
+    self.simulator = simulator
+    self.owner = owner
+    self.servers = servers
+    self.client = client
+    self.group = group
+    self.url = url
+  }
+
+  /// Migrated once and copied for each world.
+  private static let template = Task {
+    let url = try await TestCluster.database()
+    try await Migrator.migrate(
+      connectionString: url, migrations: Migrations.all, repeatable: Migrations.repeatable)
+    return TestCluster.name(of: url)
+  }
+
+  /// A few worlds at once: each has threads and connections of its own.
+  private static let places = Places(4)
+
+  /// Makes a world, runs `body` in it, and takes it down.
+  static func run(
+    _ options: Options, sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: @Sendable (TestWorld) async throws -> Void
+  ) async throws {
+    try await places.take()
+    do {
+      try await build(options, body)
+    } catch {
+      await places.giveBack()
+      throw error
+    }
+    await places.giveBack()
+  }
+
+  private static func build(_ options: Options, _ body: @Sendable (TestWorld) async throws -> Void) async throws {
+    let url = try await TestCluster.database(template: try await template.value)
+    let group = try EventLoopGroup(count: 2, name: "world")
+    defer { group.stop() }
+    let simulator = try await Simulator.start(options.simulator, on: group)
+    let owner = try await database(url, role: nil, group)
+    var servers: [TestServer] = []
+    for _ in 0..<options.servers { servers.append(try await TestServer(url, simulator.baseURL, options)) }
+    let worker =
+      options.hasWorker ? try await TestWorker(url, simulator.baseURL, tokens: options.tokens, on: group) : nil
+    let origins = servers.compactMap { HTTPClient.Origin($0.baseURL) }
+    var configuration = HTTPClient.Configuration(userAgent: "test", trustedOrigins: Set(origins))
+    configuration.maxTransfers = 64
+    let client = HTTPClient(loop: group.loops[0], configuration: configuration)
+    let world = TestWorld(options, simulator, owner, servers, client, group, url)
+    var failure: (any Error)?
+    do { try await body(world) } catch { failure = error }
+    client.stop()
+    // Held requests would keep the worker from ending.
+    simulator.release()
+    await worker?.stop()
+    for server in servers { await server.stop() }
+    await owner.stop()
+    await simulator.stop()
+    if let failure { throw failure }
+  }
+
+  static func database(_ url: String, role: String?, _ group: EventLoopGroup) async throws -> Database {
+    var configuration = Database.Configuration(connectionString: url, role: role)
+    configuration.pipelinesPerLoop = 1
+    configuration.poolSize = 4
+    configuration.lockTimeout = .milliseconds(500)
+    configuration.statementTimeout = .seconds(10)
+    let database = try Database(configuration, group: group)
+    try await database.start()
+    return database
+  }
+}
+
+/// Lets so many in at once.
+private actor Places {
+  private var free: Int
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+
+  init(_ count: Int) { free = count }
+
+  func take() async throws {
+    if free > 0 {
+      free -= 1
+    } else {
+      await withCheckedContinuation { waiting.append($0) }
+    }
+  }
+
+  func giveBack() {
+    if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
+  }
+}

@@ -1,0 +1,167 @@
+import EventLoop
+import HTTP
+import Testing
+import UpstreamSimulator
+
+/// The upstream is away, slow, or limits us: what is stored still comes, and what is not has one clear answer.
+@Suite struct UpstreamTroubleTests {
+  private static let path = "/github/users/octocat/followers"
+
+  private static func options(_ adjust: (inout TestWorld.Options) -> Void = { _ in }) -> TestWorld.Options {
+    var options = TestWorld.Options(.init("octocat", followers: 150))
+    options.timeToLive.list = 0
+    options.timeToLive.profile = 0
+    adjust(&options)
+    return options
+  }
+
+  /// An effect, the code of the problem, and the detail beside a stored answer.
+  static let troubles: [(Fault.Effect, String, String)] = [
+    (.reset, "upstream/offline", "offline"), (.cut, "upstream/offline", "offline"),
+    (.status(500), "upstream/offline", "offline"), (.status(502), "upstream/offline", "offline"),
+    (.status(503), "upstream/offline", "offline"), (.html(503), "upstream/offline", "offline"),
+    (.primaryLimit, "upstream/rate-limited", "rate-limited"),
+    (.secondaryLimit, "upstream/rate-limited", "rate-limited"),
+    (.forbidden, "upstream/refused", "refreshing"),
+  ]
+
+  @Test(arguments: troubles.indices)
+  func nothingStoredIsAnsweredWellBeforeTheWaitIsOver(number: Int) async throws {
+    let (effect, code, _) = Self.troubles[number]
+    try await TestWorld.run(Self.options()) { world in
+      let token = try await world.token()
+      world.simulator.add(Fault(effect, on: "/**"))
+      let clock = ContinuousClock()
+      let start = clock.now
+      let answer = try await world.get(Self.path, as: token, [.prefer: "wait=30"])
+      #expect(clock.now - start < .seconds(10))
+      #expect(answer.status == 503)
+      #expect(answer.code == code)
+      let seconds = try #require(try answer.json["retry_after"]?.int)
+      #expect(seconds >= 1)
+      #expect(answer[.retryAfter] == "\(seconds)")
+      if code == "upstream/rate-limited" { #expect((50...3_700).contains(seconds)) }
+      // Whoever comes next is told at once, and the upstream is left alone.
+      let count = world.simulator.requestCount
+      let next = try await world.get(Self.path, as: token, [.prefer: "wait=30"])
+      #expect(next.status == 503 && next.code == code)
+      if effect != .forbidden {
+        #expect(world.simulator.requestCount == count)
+        #expect(next["Magpie-Job"] != nil)
+        let job = try await world.get(try #require(next["Magpie-Job"]), as: token)
+        #expect(job.status == 200)
+      }
+
+      world.simulator.clearFaults()
+      world.simulator.setBudget(of: "token-1", remaining: 5_000)
+      try await Self.recover(world)
+      let recovered = try await world.get(Self.path, as: token, [.prefer: "wait=30"])
+      #expect(recovered.status == 200)
+    }
+  }
+
+  @Test(arguments: troubles.indices)
+  func storedAnswersComeAtOnce(number: Int) async throws {
+    let (effect, _, detail) = Self.troubles[number]
+    try await TestWorld.run(Self.options()) { world in
+      let token = try await world.token()
+      let before = try await world.pages(from: "\(Self.path)?per_page=100", as: token)
+      try await world.untilIdle()
+      try world.simulator.churnOnce("octocat")
+      world.simulator.add(Fault(effect, on: "/**"))
+      let clock = ContinuousClock()
+      let start = clock.now
+      let answer = try await world.get(
+        "\(Self.path)?per_page=100", as: token, [.cacheControl: "no-cache", .prefer: "wait=30"])
+      #expect(clock.now - start < .seconds(10))
+      #expect(answer.status == 200)
+      #expect(answer.cacheStatus == "magpie; fwd=stale; detail=\(detail)")
+      #expect(answer.body == before[0].body)
+      #expect(
+        answer["Magpie-Validated-At"] == before[0]["Magpie-Validated-At"] || before[0]["Magpie-Validated-At"] == nil)
+
+      world.simulator.clearFaults()
+      world.simulator.setBudget(of: "token-1", remaining: 5_000)
+      try await Self.recover(world)
+      let fresh = try await world.get(Self.path, as: token, [.cacheControl: "no-cache", .prefer: "wait=30"])
+      #expect(fresh.cacheStatus == "magpie; fwd=request")
+      #expect(fresh.coverage == "151/151")
+    }
+  }
+
+  /// Time passes: limits end, and jobs are tried again.
+  private static func recover(_ world: TestWorld) async throws {
+    try await world.sql("UPDATE magpie.credential SET blocked_until = '-infinity', bucket_at = now()")
+    try await world.sql("UPDATE magpie.budget SET remaining = window_limit, reset_at = '-infinity', confirmed = false")
+    try await world.makeJobsDue()
+  }
+
+  @Test func upstreamThatIsGoneAndComesBack() async throws {
+    try await TestWorld.run(Self.options()) { world in
+      let token = try await world.token()
+      _ = try await world.pages(from: "\(Self.path)?per_page=100", as: token)
+      try await world.untilIdle()
+      await world.simulator.stop()
+      let stale = try await world.get(Self.path, as: token, [.prefer: "wait=30"])
+      #expect(stale.cacheStatus == "magpie; fwd=stale; detail=offline")
+      let missing = try await world.get("/github/users/octocat/following", as: token, [.prefer: "wait=30"])
+      #expect(missing.status == 503 && missing.code == "upstream/offline")
+
+      let address = String(world.simulator.baseURL.dropFirst("http://".count))
+      let again = try await Simulator.start(
+        world.options.simulator, on: world.group, at: SocketAddress(address))
+      try await Self.recover(world)
+      let back = try await world.get("/github/users/octocat/following", as: token, [.prefer: "wait=30"])
+      #expect(back.status == 200)
+      try await world.untilIdle()
+      await again.stop()
+    }
+  }
+
+  @Test func slowUpstreamCostsNoMoreThanTheWait() async throws {
+    try await TestWorld.run(Self.options()) { world in
+      let token = try await world.token()
+      world.simulator.hold("/**")
+      let late = try await world.get(Self.path, as: token, [.prefer: "wait=1"])
+      #expect(late.status == 504 && late.code == "mirror/not-ready")
+      world.simulator.release()
+      #expect(try await world.get(Self.path, as: token).status == 200)
+    }
+  }
+
+  @Test func secondaryLimitWithoutATimeRestsAMinute() async throws {
+    try await TestWorld.run(Self.options { $0.simulator.limits.retryAfter = nil }) { world in
+      let token = try await world.token()
+      world.simulator.add(Fault(.secondaryLimit, on: "/**"))
+      let answer = try await world.get(Self.path, as: token, [.prefer: "wait=30"])
+      #expect(answer.status == 503 && answer.code == "upstream/rate-limited")
+      #expect(try (59...90).contains(#require(try answer.json["retry_after"]?.int)))
+    }
+  }
+
+  @Test func badTokenLeavesTheWorkToTheOther() async throws {
+    let options = Self.options { options in
+      options.tokens = ["revoked", "good"]
+      options.simulator.acceptsUnknownTokens = false
+      options.simulator.tokens = ["good": "somebody"]
+    }
+    try await TestWorld.run(options) { world in
+      let token = try await world.token()
+      // Whichever is taken first, each list ends with the good one.
+      for kind in ["followers", "following"] {
+        #expect(try await world.get("/github/users/octocat/\(kind)", as: token).status == 200)
+      }
+      #expect(world.simulator.count("/**", status: 401) <= 1)
+      world.simulator.revokeToken("good")
+      let stale = try await world.get(Self.path, as: token, [.cacheControl: "no-cache", .prefer: "wait=30"])
+      #expect(stale.status == 200)
+      #expect(stale.cacheStatus == "magpie; fwd=stale; detail=offline")
+      let missing = try await world.get("/github/users/octocat", as: token, [.prefer: "wait=30"])
+      #expect(missing.status == 503 || missing.status == 200)
+      let unknown = try await world.get("/github/users/nobody-yet", as: token, [.prefer: "wait=30"])
+      #expect(unknown.status == 503)
+      #expect(unknown.code == "upstream/unauthorized")
+      #expect(world.simulator.count("/**", status: 401) == 2)
+    }
+  }
+}
