@@ -6,6 +6,7 @@ import PackageDescription
 let package = Package(
   name: "magpie",
   products: [
+    .executable(name: "magpie", targets: ["magpie"]),
     .executable(name: "upstream-simulator", targets: ["upstream-simulator"]),
   ],
   targets: [
@@ -32,6 +33,12 @@ let package = Package(
     .target(
       name: "MagpieAPI",
       dependencies: ["EventLoop", "Postgres", "JSONText", "HTTP", "HTTPServer", "Magpie"]),
+    .executableTarget(
+      name: "magpie",
+      dependencies: [
+        "CLinux", "EventLoop", "Postgres", "JSONText", "HTTP", "HTTPServer", "HTTPClient", "Upstream", "MagpieSchema",
+        "Magpie", "MagpieAPI",
+      ]),
     .target(
       name: "UpstreamSimulator",
       dependencies: ["EventLoop", "JSONText", "HTTP", "HTTPServer"]),
@@ -56,6 +63,11 @@ let package = Package(
       dependencies: [
         "EventLoop", "Postgres", "JSONText", "HTTP", "HTTPServer", "HTTPClient", "Upstream",
         "MagpieSchema", "Magpie", "MagpieAPI", "UpstreamSimulator", "TestSupport",
+      ]),
+    .testTarget(
+      name: "BlackBoxTests",
+      dependencies: [
+        "EventLoop", "Postgres", "JSONText", "HTTP", "HTTPClient", "TestSupport", "magpie", "upstream-simulator",
       ]),
   ],
   swiftLanguageModes: [.v6]

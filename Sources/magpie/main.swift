@@ -1,0 +1,4 @@
+import EventLoop
+
+System.ignoreBrokenPipes()
+CommandLineInterface.main(Array(CommandLine.arguments.dropFirst()))
