@@ -46,6 +46,7 @@ let package = Package(
       name: "upstream-simulator", dependencies: ["EventLoop", "UpstreamSimulator"]),
 
     .target(name: "TestSupport", dependencies: ["EventLoop", "Postgres"], path: "Tests/TestSupport"),
+    .testTarget(name: "LayeringTests"),
     .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"]),
     .testTarget(name: "PostgresTests", dependencies: ["CLibpq", "Postgres", "EventLoop", "TestSupport"]),
     .testTarget(name: "JSONTextTests", dependencies: ["JSONText"]),
