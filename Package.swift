@@ -70,6 +70,7 @@ let package = Package(
       dependencies: [
         "EventLoop", "Postgres", "JSONText", "HTTP", "HTTPClient", "TestSupport", "magpie", "upstream-simulator",
       ]),
+    .testTarget(name: "StackTests", dependencies: ["EventLoop", "HTTP", "HTTPClient", "JSONText"]),
   ],
   swiftLanguageModes: [.v6]
 )
