@@ -45,6 +45,9 @@ let package = Package(
     .executableTarget(
       name: "upstream-simulator", dependencies: ["EventLoop", "UpstreamSimulator"]),
 
+    .executableTarget(
+      name: "queue-benchmark", dependencies: ["EventLoop", "Postgres", "Magpie"], path: "Benchmarks/queue"),
+
     .target(name: "TestSupport", dependencies: ["EventLoop", "Postgres"], path: "Tests/TestSupport"),
     .testTarget(name: "LayeringTests"),
     .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"]),

@@ -1,0 +1,1 @@
+"""What Benchmarks/run.py is made of. Standard library only."""

@@ -1,0 +1,110 @@
+"""The same answers as Magpie's from Starlette and asyncpg: same statements, same documents, same headers.
+
+It is written to be fast: the statement checks the token and brings the data in one round trip, and documents are spliced
+as text instead of being parsed and written again. One uvicorn worker with uvloop and httptools; asyncpg's pool as it comes.
+"""
+
+import hashlib
+import json
+import os
+import pathlib
+from contextlib import asynccontextmanager
+
+import asyncpg
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
+
+SQL = pathlib.Path(__file__).parent.parent / "sql"
+FAVORITES = (SQL / "favorites.sql").read_text()
+FOLLOWERS = (SQL / "followers.sql").read_text()
+STARRED = (SQL / "starred.sql").read_text()
+PUBLIC = os.environ["PEER_PUBLIC_URL"]
+UPSTREAM = '"https://api.github.com/'
+MIRROR = f'"{PUBLIC}/github/'
+MAGPIE = '{"favorite":true,"tags":%s}'
+
+pool: asyncpg.Pool
+
+
+@asynccontextmanager
+async def lifespan(_app):
+    global pool
+    pool = await asyncpg.create_pool(min_size=4, max_size=4, server_settings={"role": "magpie_app"})
+    yield
+    await pool.close()
+
+
+def token_hash(request):
+    return hashlib.sha256(request.headers["authorization"][7:].encode()).digest()
+
+
+def answer(request, text, **headers):
+    body = text.encode()
+    tag = '"' + hashlib.blake2b(body, digest_size=16).hexdigest() + '"'
+    headers = {"etag": tag, "cache-control": "private, no-cache", **headers}
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(body, media_type="application/json", headers=headers)
+
+
+async def favorites(request):
+    limit = int(request.query_params.get("limit", "50"))
+    async with pool.acquire() as connection:
+        rows = await connection.fetch(FAVORITES, token_hash(request), limit + 1)
+    if not rows:
+        return Response(status_code=401)
+    documents = [row["document"] for row in rows[:limit] if row["document"]]
+    following = json.dumps(json.loads(documents[-1])["added_at"]) if len(rows) > limit else "null"
+    return answer(request, '{"items":[' + ",".join(documents) + '],"next":' + following + "}")
+
+
+def position(row):
+    return row["n"] or 0
+
+
+starred = {}
+
+
+async def starred_people(connection, token, account, version):
+    """Whom the account has starred, remembered by the version of its favorites, as Magpie does."""
+    known = starred.get(account)
+    if known is None or known[0] != version:
+        async with connection.transaction():
+            await connection.fetchval("SELECT magpie.authenticate($1)", token)
+            rows = await connection.fetch(STARRED)
+        tags = {row["id"]: MAGPIE % json.dumps(row["tags"]) for row in rows if row["id"] is not None}
+        known = starred[account] = (rows[0]["version"], tags)
+    return known[1]
+
+
+async def followers(request):
+    login = request.path_params["login"].lower()
+    page = int(request.query_params.get("page", "1"))
+    size = int(request.query_params.get("per_page", "30"))
+    first = (page - 1) * size
+    token = token_hash(request)
+    async with pool.acquire() as connection:
+        rows = await connection.fetch(FOLLOWERS, token, login, "followers", first, first + size)
+        if not rows:
+            return Response(status_code=401)
+        head = json.loads(rows[0]["document"])
+        account, version, stored, expected, age = head[0], head[1], head[7], head[8], int(head[11])
+        people = await starred_people(connection, token, account, version)
+    items = []
+    for row in sorted(rows[1:], key=lambda row: row["n"]):
+        magpie = people.get(row["id"], '{"favorite":false,"tags":[]}')
+        items.append(row["document"].replace(UPSTREAM, MIRROR)[:-1] + ',"magpie":' + magpie + "}")
+    url = f"{PUBLIC}/github/users/{login}/followers?per_page={size}&page="
+    return answer(
+        request, "[" + ",".join(items) + "]", link=f'<{url}{page + 1}>; rel="next"', age=str(age),
+        **{"cache-status": "magpie; hit", "magpie-coverage": f"{stored}/{expected}"})
+
+
+app = Starlette(
+    routes=[
+        Route("/v1/favorites", favorites),
+        Route("/github/users/{login}/followers", followers),
+    ],
+    lifespan=lifespan,
+)
