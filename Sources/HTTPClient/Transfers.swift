@@ -20,6 +20,7 @@ final class Transfers: @unchecked Sendable {
     precondition(Libcurl.isInitialized, "libcurl cannot be initialized")
     self.loop = loop
     self.configuration = configuration
+    // libcurl gives none only when it has no memory for a few hundred bytes, at start: nothing could go on without it.
     guard let multi = curl_multi_init() else { preconditionFailure("out of memory") }
     self.multi = multi
     let me = Unmanaged.passUnretained(self).toOpaque()

@@ -27,6 +27,7 @@ extension Connection {
   /// Not kept in a constant by the caller: an exchange is used again only when nothing refers to it any more.
   @inline(never)
   private func request() -> Request {
+    // `serve`, the only caller, has just looked. Going on without one could only answer somebody else's request.
     guard let exchange else { preconditionFailure("a request is served without its exchange") }
     return Request(exchange)
   }

@@ -54,6 +54,7 @@ public final class Simulator: Sendable {
   }
 
   private static let anyPort: SocketAddress = {
+    // A constant of the program, not input: every test that starts a simulator shows that it parses.
     guard let address = SocketAddress("127.0.0.1:0") else { preconditionFailure("a numeric address with a port") }
     return address
   }()
