@@ -20,6 +20,17 @@ import Testing
     return PrivateCluster(directory: directory, options: options)
   }
 
+  /// Makes a cluster whose server has ended, and says what it takes to start a server for it by hand.
+  private func ended(
+    _ directory: String
+  ) async throws -> (layout: ClusterLayout, user: ChildProcess.User?, program: String) {
+    let cluster = cluster(directory)
+    _ = try await cluster.start()
+    await cluster.stop()
+    let layout = try ClusterLayout(root: directory)
+    return (layout, try layout.user(), try PostgresBinaries.find(majorVersion: layout.majorVersion).postgres)
+  }
+
   @Test func survivesTheEndOfItsServerAndKeepsItsData() async throws {
     try await withDirectory("killed") { directory in
       let cluster = cluster(directory, isDurable: true)
@@ -65,13 +76,8 @@ import Testing
 
   @Test func serverLeftBehindIsEndedAndReplaced() async throws {
     try await withDirectory("stale") { directory in
-      let first = cluster(directory)
-      _ = try await first.start()
-      await first.stop()
+      let (layout, user, program) = try await ended(directory)
       // As an earlier owner would have left it: running, with nobody holding the lock.
-      let layout = try ClusterLayout(root: directory)
-      let user = try layout.user()
-      let program = try PostgresBinaries.find(majorVersion: layout.majorVersion).postgres
       let left = try ChildProcess.start(
         program, layout.arguments(isDurable: false, []), user: user, output: STDERR_FILENO)
       // Reaped when it ends, as init would do for an orphan.
@@ -87,12 +93,7 @@ import Testing
 
   @Test func serverEndsWhenTheThreadThatStartedItEnds() async throws {
     try await withDirectory("orphan") { directory in
-      let first = cluster(directory)
-      _ = try await first.start()
-      await first.stop()
-      let layout = try ClusterLayout(root: directory)
-      let user = try layout.user()
-      let program = try PostgresBinaries.find(majorVersion: layout.majorVersion).postgres
+      let (layout, user, program) = try await ended(directory)
       let server = try await OwnThread.run {
         let server = try ChildProcess.start(
           program, layout.arguments(isDurable: false, []), user: user, output: STDERR_FILENO, deathSignal: SIGINT)

@@ -116,24 +116,6 @@ struct ClosureHandler: JobHandler {
 
   func run(_ job: RunningJob) async throws -> JobResult { try await body(job) }
 }
-
-/// Waits for a condition, looking every few milliseconds, and fails the test when it does not come true in time.
-func eventually(
-  within limit: Duration = .seconds(20), _ what: String, sourceLocation: SourceLocation = #_sourceLocation,
-  _ condition: () async throws -> Bool
-) async throws {
-  let clock = ContinuousClock()
-  let end = clock.now + limit
-  while clock.now < end {
-    if try await condition() { return }
-    try await Task.sleep(for: .milliseconds(5))
-  }
-  Issue.record("not within \(limit): \(what)", sourceLocation: sourceLocation)
-  throw NotInTime()
-}
-
-struct NotInTime: Error {}
-
 /// A gate that handlers wait at until a test opens it.
 final class Gate: Sendable {
   private struct State {

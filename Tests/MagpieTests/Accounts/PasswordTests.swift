@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Synchronization
 import Testing
@@ -102,12 +103,15 @@ import Testing
 @Suite struct PasswordWorkersTests {
   /// Keeps a worker's thread until it is opened.
   private final class Barrier: Sendable {
-    private let state = Mutex((isOpen: false, arrivals: 0))
-    var arrivals: Int { state.withLock { $0.arrivals } }
-    func open() { state.withLock { $0.isOpen = true } }
+    private let gate = DispatchSemaphore(value: 0)
+    private let count = Mutex(0)
+    var arrivals: Int { count.withLock { $0 } }
+    func open() { gate.signal() }
     func pass() {
-      state.withLock { $0.arrivals += 1 }
-      while !state.withLock({ $0.isOpen }) { usleep(1_000) }
+      count.withLock { $0 += 1 }
+      gate.wait()
+      // Open for all who come after, too.
+      gate.signal()
     }
   }
 
