@@ -6,6 +6,8 @@
 SWIFT := .ci/swift
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
+# Without a limit all tests start at once, and each takes as long as all of them: whatever has a deadline may miss it.
+TESTS_AT_ONCE ?= 8
 # The engine client of `make stack-test`, in as many words as it takes.
 DOCKER ?= docker
 
@@ -25,7 +27,7 @@ demo: need-demo ## the same against a simulated GitHub, with an account and a fo
 test: need-run ## every test: unit, integration on a throw-away PostgreSQL, black-box on the built binary
 	@echo "building everything for testing"
 	@$(SWIFT) build --build-tests
-	@$(SWIFT) test --skip-build --disable-xctest
+	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) $(SWIFT) test --skip-build --disable-xctest
 
 check: need-run ## format and lint, shell scripts, links in the docs, OpenAPI against the routes, SQL contract
 	@.ci/check

@@ -224,9 +224,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
     timer = nil
     guard isOpen, !pending.isEmpty else { return }
     let now = loop.now
-    if now &- lastHeard > limits.silenceTimeout.wholeNanoseconds {
-      return close(PostgresError(.timeout, "the server was silent for \(limits.silenceTimeout)"))
-    }
+    // Callers whose time is up first: what they hear must not depend on whether the silence was noticed in the same moment.
     for position in 0..<pending.count {
       // Its results are still to come; only the caller is released.
       let late = pending.modify(position) { entry -> Pending? in
@@ -240,6 +238,9 @@ final class Session: ReadinessHandler, @unchecked Sendable {
       counters.timeouts.add(1, ordering: .relaxed)
       late.complete(.failure(PostgresError(.timeout, "no answer in time", sql: late.query.sql, origin: late.origin)))
       if !isOpen { return }  // the caller may have closed it
+    }
+    if now &- lastHeard > limits.silenceTimeout.wholeNanoseconds {
+      return close(PostgresError(.timeout, "the server was silent for \(limits.silenceTimeout)"))
     }
     scheduleCheck()
   }

@@ -35,10 +35,14 @@ import Testing
     try await withServer(configure: { $0.keepAliveTimeout = .milliseconds(40) }, respond: echo) { server in
       let fresh = try TestClient(server)
       #expect(try await fresh.isClosed())
-      let used = try TestClient(server)
-      try await used.send(.request("GET /"))
-      #expect(try await used.answer().status == 404)
-      #expect(try await used.isClosed())
+      // Who sends the first request too late, on a busy machine, finds the connection closed and comes again.
+      while true {
+        let used = try TestClient(server)
+        guard (try? await used.send(.request("GET /"))) != nil, let answer = try? await used.answer() else { continue }
+        #expect(answer.status == 404)
+        #expect(try await used.isClosed())
+        break
+      }
     }
   }
 

@@ -79,8 +79,8 @@ import Testing
     try await withDatabase(
       url,
       configure: {
-        $0.statementTimeout = .milliseconds(200)
-        $0.grace = .milliseconds(100)
+        $0.statementTimeout = .milliseconds(500)
+        $0.grace = .milliseconds(200)
       }
     ) { database in
       let process = try #require(try await database.column(Int32.self, "SELECT pg_backend_pid()").first)

@@ -61,8 +61,8 @@ import Testing
       url,
       configure: {
         $0.pingInterval = .milliseconds(50)
-        $0.statementTimeout = .milliseconds(200)
-        $0.grace = .milliseconds(100)
+        $0.statementTimeout = .milliseconds(500)
+        $0.grace = .milliseconds(200)
       }
     ) { database in
       let heard = Heard()

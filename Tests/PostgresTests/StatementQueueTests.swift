@@ -18,8 +18,8 @@ import Testing
       url,
       configure: {
         $0.pipelinesPerLoop = 2
-        $0.lockTimeout = .seconds(60)
-        $0.statementTimeout = .seconds(60)
+        $0.lockTimeout = .seconds(600)
+        $0.statementTimeout = .seconds(600)
         configure(&$0)
       }
     ) { database, group in

@@ -65,8 +65,10 @@ import UpstreamSimulator
     let (effect, _, detail) = Self.troubles[number]
     try await TestWorld.run(Self.options()) { world in
       let token = try await world.token()
-      let before = try await world.pages(from: "\(Self.path)?per_page=100", as: token)
+      _ = try await world.pages(from: "\(Self.path)?per_page=100", as: token)
       try await world.untilIdle()
+      // The pages above made it stale and had it refreshed; this one starts nothing.
+      let before = try await world.get("\(Self.path)?per_page=100", as: token, [.cacheControl: "only-if-cached"])
       try world.simulator.churnOnce("octocat")
       world.simulator.add(Fault(effect, on: "/**"))
       let clock = ContinuousClock()
@@ -76,9 +78,8 @@ import UpstreamSimulator
       #expect(clock.now - start < .seconds(10))
       #expect(answer.status == 200)
       #expect(answer.cacheStatus == "magpie; fwd=stale; detail=\(detail)")
-      #expect(answer.body == before[0].body)
-      #expect(
-        answer["Magpie-Validated-At"] == before[0]["Magpie-Validated-At"] || before[0]["Magpie-Validated-At"] == nil)
+      #expect(answer.body == before.body)
+      #expect(try #require(answer["Magpie-Validated-At"]) == before["Magpie-Validated-At"])
 
       world.simulator.clearFaults()
       world.simulator.setBudget(of: "token-1", remaining: 5_000)
