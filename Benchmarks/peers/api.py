@@ -18,6 +18,7 @@ from starlette.routing import Route
 SQL = pathlib.Path(__file__).parent.parent / "sql"
 FAVORITES = (SQL / "favorites.sql").read_text()
 FOLLOWERS = (SQL / "followers.sql").read_text()
+DOCUMENTS = (SQL / "documents.sql").read_text()
 STARRED = (SQL / "starred.sql").read_text()
 PUBLIC = os.environ["PEER_PUBLIC_URL"]
 UPSTREAM = '"https://api.github.com/'
@@ -59,8 +60,18 @@ async def favorites(request):
     return answer(request, '{"items":[' + ",".join(documents) + '],"next":' + following + "}")
 
 
-def position(row):
-    return row["n"] or 0
+remembered = {}
+
+
+async def items(connection, walk, keys, first, end):
+    """The documents of a page with their addresses turned, remembered by their digests, as Magpie does."""
+    try:
+        return [remembered[key] for key in keys]
+    except KeyError:
+        for row in await connection.fetch(DOCUMENTS, walk, first, end):
+            document = row["document"].replace(UPSTREAM, MIRROR)[:-1] + ',"magpie":'
+            remembered[row["id"], row["digest"]] = document
+        return [remembered[key] for key in keys]
 
 
 starred = {}
@@ -88,16 +99,18 @@ async def followers(request):
         rows = await connection.fetch(FOLLOWERS, token, login, "followers", first, first + size)
         if not rows:
             return Response(status_code=401)
-        head = json.loads(rows[0]["document"])
-        account, version, stored, expected, age = head[0], head[1], head[7], head[8], int(head[11])
+        head = json.loads(rows[0]["head"])
+        account, version, walk, stored, expected, age = head[0], head[1], head[5], head[7], head[8], int(head[11])
+        keys = []
+        for row in sorted(rows[1:], key=lambda row: row["first"]):
+            keys += zip(row["ids"], row["digests"])
+        documents = await items(connection, walk, keys, first, first + size)
         people = await starred_people(connection, token, account, version)
-    items = []
-    for row in sorted(rows[1:], key=lambda row: row["n"]):
-        magpie = people.get(row["id"], '{"favorite":false,"tags":[]}')
-        items.append(row["document"].replace(UPSTREAM, MIRROR)[:-1] + ',"magpie":' + magpie + "}")
+    plain = '{"favorite":false,"tags":[]}'
+    parts = [document + people.get(key[0], plain) + "}" for key, document in zip(keys, documents)]
     url = f"{PUBLIC}/github/users/{login}/followers?per_page={size}&page="
     return answer(
-        request, "[" + ",".join(items) + "]", link=f'<{url}{page + 1}>; rel="next"', age=str(age),
+        request, "[" + ",".join(parts) + "]", link=f'<{url}{page + 1}>; rel="next"', age=str(age),
         **{"cache-status": "magpie; hit", "magpie-coverage": f"{stored}/{expected}"})
 
 

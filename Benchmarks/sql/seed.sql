@@ -30,6 +30,7 @@ declare
   v_owner bigint;
   v_walk bigint;
   v_members bigint[];
+  v_documents text[];
   v_url text;
 begin
   for v_owner in 100001..100050 loop
@@ -38,11 +39,11 @@ begin
     v_walk := magpie.open_walk(v_owner, 'followers', 0);
     for page in 1..10 loop
       -- A different thousand for each owner, none of them twice.
-      select array_agg(100001 + (v_owner * 37 + page * 100 + n) % 10000 order by n) into v_members
-      from generate_series(1, 100) n;
+      select array_agg(p.id order by n), array_agg(p.document order by n) into v_members, v_documents
+      from generate_series(1, 100) n join person p on p.id = 100001 + (v_owner * 37 + page * 100 + n) % 10000;
       v_url := format('https://api.github.com/user/%s/followers?per_page=100&page=', v_owner);
       perform magpie.store_page(
-        v_walk, page, v_members, v_url || page, case when page < 10 then v_url || page + 1 end, null, '', false, 10, 1000);
+        v_walk, page, v_members, v_documents, v_url || page, case when page < 10 then v_url || page + 1 end, null, '', false, 10, 1000);
     end loop;
     perform magpie.publish_walk(v_walk);
   end loop;

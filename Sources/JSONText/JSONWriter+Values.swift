@@ -25,6 +25,16 @@ extension JSONWriter {
     addMembers(toValueAt: start, adding)
   }
 
+  /// Adds an object whose text was kept up to a last member's name and colon: that text, the value, and the closing brace.
+  public mutating func rawObject(before: [UInt8], value: (inout JSONWriter) -> Void) {
+    startItem()
+    storage.append(contentsOf: before)
+    commaIsDue = false
+    value(&self)
+    storage.append(.closeBrace)
+    commaIsDue = true
+  }
+
   /// Reopens the object written last, whose text begins at an offset, and adds members to it.
   mutating func addMembers(toValueAt start: Int, _ adding: (inout JSONWriter) -> Void) {
     commaIsDue = true

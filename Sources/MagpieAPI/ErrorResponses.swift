@@ -60,7 +60,7 @@ public enum ErrorResponses {
       return APIError(problem)
     case let error as PostgresError: return failure(for: error)
     case let error as JSONObjectReader.Refusal: return failure(for: error)
-    case is PasswordWorkers.Busy: return busy
+    case is PasswordWorkers.Busy, is Mirror.Contention: return busy
     case is Favorites.Contention:
       return APIError(.conflict, "favorites/contention", "Others change the same item all the time; try again.")
     default:

@@ -25,6 +25,15 @@ public struct Services: Sendable {
       self.githubBases = githubBases
       self.version = version
     }
+
+    /// Turns the upstream's API addresses to this server's.
+    var githubURLs: URLRewriter { URLRewriter(bases: githubBases, replacement: publicURL + "/github") }
+
+    /// How the mirror is to keep the items of lists for the endpoints.
+    public var listItemForm: Mirror.ItemForm {
+      let addresses = githubURLs
+      return { MagpieMember.opened($0, addresses) }
+    }
   }
 
   let settings: Settings
@@ -46,6 +55,6 @@ public struct Services: Sendable {
     self.mirror = mirror
     self.refreshes = refreshes
     cursors = CursorCodec(key: cursorKey)
-    githubURLs = URLRewriter(bases: settings.githubBases, replacement: settings.publicURL + "/github")
+    githubURLs = settings.githubURLs
   }
 }

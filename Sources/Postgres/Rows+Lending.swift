@@ -21,4 +21,26 @@ extension Rows {
       throw PostgresError(.decoding, "row \(row), column \(column) as Int64: \(error)", sql: sql, origin: origin)
     }
   }
+
+  /// An array of integers without NULLs; empty for NULL.
+  ///
+  /// - Throws: `PostgresError` of kind `decoding` if the value is no array of such.
+  public func integers(row: Int, column: Int) throws(PostgresError) -> [Int64] {
+    guard row >= 0, row < count, column >= 0, column < columnCount, let text = bytes(row: row, column: column) else {
+      return []
+    }
+    let malformed = PostgresError(.decoding, "row \(row), column \(column) is no array of Int64", sql: sql, origin: origin)
+    guard text.count >= 2, text[0] == UInt8(ascii: "{"), text[text.count - 1] == UInt8(ascii: "}") else { throw malformed }
+    var integers: [Int64] = []
+    var start = 1
+    for end in 1..<text.count where text[end] == UInt8(ascii: ",") || (end == text.count - 1 && end > start) {
+      do {
+        integers.append(try Int64(decimal: UnsafeRawBufferPointer(rebasing: text[start..<end])))
+      } catch {
+        throw malformed
+      }
+      start = end + 1
+    }
+    return integers
+  }
 }

@@ -23,10 +23,12 @@ struct ServeCommand {
       let waiter = JobWaiter(database: database, notices: notices)
       notices.start()
       waiter.start(on: group.loops[0])
+      let publicSettings = publicSettings(listener.address)
       let services = Services(
-        settings: publicSettings(listener.address),
+        settings: publicSettings,
         accounts: Accounts(database: database, passwords: PasswordWorkers()),
-        favorites: Favorites(database: database), mirror: Mirror(database: database, timeToLive: settings.timeToLive),
+        favorites: Favorites(database: database),
+        mirror: Mirror(database: database, timeToLive: settings.timeToLive, form: publicSettings.listItemForm),
         refreshes: Refreshes(
           queue: JobQueue(database: database), waiter: waiter, budgets: Budgets(database: database)),
         cursorKey: try await cursorKey(database))

@@ -128,16 +128,31 @@ CREATE TABLE magpie.walk_page (
   page       int NOT NULL CHECK (page > 0),
   first      bigint NOT NULL,
   members    bigint[] NOT NULL,
+  documents  text[] NOT NULL,
+  digests    bigint[] NOT NULL,
   url        text NOT NULL,
   next_url   text,
   etag       text,
   credential text NOT NULL,
   fetched_at timestamptz NOT NULL DEFAULT now(),
   unchanged  boolean NOT NULL DEFAULT false,
-  PRIMARY KEY (walk_id, page)
+  PRIMARY KEY (walk_id, page),
+  CHECK (cardinality(documents) = cardinality(members) AND cardinality(digests) = cardinality(members))
 );
+-- A page of people is an eighth of its size when it is compressed, and lz4 is several times as fast as the default.
+DO $$
+BEGIN
+  ALTER TABLE magpie.walk_page ALTER COLUMN documents SET COMPRESSION lz4;
+EXCEPTION WHEN feature_not_supported THEN
+  RAISE NOTICE 'this PostgreSQL was built without lz4: pages of lists are compressed by pglz';
+END $$;
 CREATE INDEX walk_page_first ON magpie.walk_page (walk_id, first);
-COMMENT ON TABLE magpie.walk_page IS 'A page of the upstream as it came: the ids in their order, the validator, the next link.';
+COMMENT ON TABLE magpie.walk_page IS
+  'A page of the upstream as it came: the ids in their order, what it says of each, the validator, the next link.';
+COMMENT ON COLUMN magpie.walk_page.documents IS
+  'The items, one for each of members, as this reading of the list had them.';
+COMMENT ON COLUMN magpie.walk_page.digests IS
+  'Of the documents: a server that remembers a member''s document by its digest need not be sent it again.';
 COMMENT ON COLUMN magpie.walk_page.etag IS 'Of the page as it came; NULL when members were left out, since it would vouch for them.';
 COMMENT ON COLUMN magpie.walk_page.first IS 'Position of the page''s first member in the whole list, from 0; members seen on an earlier page are left out.';
 
@@ -256,8 +271,15 @@ COMMENT ON FUNCTION magpie.open_walk(bigint, text, bigint) IS
   'The walk for a job to go on with, a new one if none is under way; NULL while another job walks the same list.';
 
 -- Adds a page. Doing it twice is the same as once. Members met on an earlier page are counted as drift and left out.
+CREATE FUNCTION magpie.digests(p_documents text[]) RETURNS bigint[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT SET search_path = pg_catalog, pg_temp AS $$
+  SELECT coalesce(array_agg(hashtextextended(d.document, 0) ORDER BY d.n), '{}') FROM unnest(p_documents) WITH ORDINALITY AS d(document, n)
+$$;
+COMMENT ON FUNCTION magpie.digests(text[]) IS 'What documents are told apart by, together with the id of what they are about.';
+
+-- The items of an unchanged page are those of the last complete walk.
 CREATE FUNCTION magpie.store_page(
-  p_walk bigint, p_page int, p_members bigint[], p_url text, p_next_url text, p_etag text, p_credential text, p_unchanged boolean,
+  p_walk bigint, p_page int, p_members bigint[], p_documents text[], p_url text, p_next_url text, p_etag text, p_credential text, p_unchanged boolean,
   p_expected_pages int, p_expected bigint)
 RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -266,6 +288,7 @@ DECLARE
   v_first bigint;
   v_unchanged int;
   v_members bigint[];
+  v_documents text[] := p_documents;
 BEGIN
   SELECT * INTO v_walk FROM magpie.walk w WHERE w.id = p_walk AND w.state = 'walking' FOR UPDATE;
   IF NOT FOUND THEN RETURN NULL; END IF;
@@ -283,8 +306,20 @@ BEGIN
   SELECT coalesce(array_agg(m.id ORDER BY m.n), '{}') INTO v_members
     FROM (SELECT u.id, min(u.n) AS n FROM unnest(p_members) WITH ORDINALITY AS u(id, n) GROUP BY u.id) AS m
    WHERE NOT EXISTS (SELECT 1 FROM magpie.walk_page p WHERE p.walk_id = p_walk AND p.page >= p_page - 2 AND p.members @> ARRAY[m.id]);
-  INSERT INTO magpie.walk_page (walk_id, page, first, members, url, next_url, etag, credential, unchanged)
-  VALUES (p_walk, p_page, v_first, v_members, p_url, p_next_url,
+  IF p_unchanged THEN
+    SELECT p.documents INTO v_documents
+      FROM magpie.listing l JOIN magpie.walk_page p ON p.walk_id = l.walk_id AND p.page = p_page AND p.members = p_members
+     WHERE l.id = v_walk.listing_id AND l.generation > 0;
+    -- Published anew since it was asked for: the page must be read again.
+    IF NOT FOUND THEN RETURN NULL; END IF;
+  END IF;
+  IF cardinality(v_members) < cardinality(p_members) THEN
+    SELECT coalesce(array_agg(u.document ORDER BY u.n), '{}') INTO v_documents
+      FROM (SELECT DISTINCT ON (d.id) d.id, d.document, d.n FROM unnest(p_members, v_documents) WITH ORDINALITY AS d(id, document, n)
+             WHERE d.id = ANY (v_members) ORDER BY d.id, d.n) AS u;
+  END IF;
+  INSERT INTO magpie.walk_page (walk_id, page, first, members, documents, digests, url, next_url, etag, credential, unchanged)
+  VALUES (p_walk, p_page, v_first, v_members, v_documents, magpie.digests(v_documents), p_url, p_next_url,
     CASE WHEN cardinality(v_members) = cardinality(p_members) THEN p_etag END, p_credential, p_unchanged);
   INSERT INTO magpie.follow_edge (listing_id, member_id, first_generation)
   SELECT v_walk.listing_id, m, v_walk.generation FROM unnest(v_members) AS m ORDER BY m
@@ -297,8 +332,8 @@ BEGIN
    WHERE w.id = p_walk;
   RETURN v_first + cardinality(v_members);
 END $$;
-COMMENT ON FUNCTION magpie.store_page(bigint, int, bigint[], text, text, text, text, boolean, int, bigint) IS
-  'Adds one page to a walk and answers how many members it has now; NULL when the walk is not under way any more.';
+COMMENT ON FUNCTION magpie.store_page(bigint, int, bigint[], text[], text, text, text, text, boolean, int, bigint) IS
+  'Adds one page to a walk and answers how many members it has now; NULL when the walk must begin anew.';
 
 -- Makes a finished walk the one that readers see, all at once.
 CREATE FUNCTION magpie.publish_walk(p_walk bigint, p_allow_loss boolean DEFAULT false)
@@ -328,12 +363,20 @@ BEGIN
       SELECT p.page, m.id, m.n, row_number() OVER (PARTITION BY m.id ORDER BY p.page, m.n) AS nth
         FROM magpie.walk_page p, unnest(p.members) WITH ORDINALITY AS m(id, n) WHERE p.walk_id = p_walk),
     kept AS (
-      SELECT l.page, coalesce(array_agg(l.id ORDER BY l.n) FILTER (WHERE l.nth = 1), '{}') AS ids, bool_or(l.nth > 1) AS is_cut
+      SELECT l.page, coalesce(array_agg(l.id ORDER BY l.n) FILTER (WHERE l.nth = 1), '{}') AS ids,
+             array_agg(l.n) FILTER (WHERE l.nth > 1) AS doubles, bool_or(l.nth > 1) AS is_cut
         FROM places l GROUP BY l.page),
     moved AS (
-      SELECT k.page, k.ids, k.is_cut, sum(cardinality(k.ids)) OVER (ORDER BY k.page) - cardinality(k.ids) AS first FROM kept k)
+      SELECT k.page, k.ids, k.doubles, k.is_cut, sum(cardinality(k.ids)) OVER (ORDER BY k.page) - cardinality(k.ids) AS first FROM kept k)
     UPDATE magpie.walk_page p
-       SET first = m.first, members = m.ids, etag = CASE WHEN m.is_cut THEN NULL ELSE p.etag END
+       SET first = m.first, members = m.ids,
+           documents = CASE WHEN m.is_cut THEN ARRAY(
+             SELECT d.document FROM unnest(p.documents) WITH ORDINALITY AS d(document, n)
+              WHERE d.n <> ALL (m.doubles) ORDER BY d.n) ELSE p.documents END,
+           digests = CASE WHEN m.is_cut THEN ARRAY(
+             SELECT d.digest FROM unnest(p.digests) WITH ORDINALITY AS d(digest, n)
+              WHERE d.n <> ALL (m.doubles) ORDER BY d.n) ELSE p.digests END,
+           etag = CASE WHEN m.is_cut THEN NULL ELSE p.etag END
       FROM moved m WHERE p.walk_id = p_walk AND p.page = m.page AND (m.is_cut OR p.first <> m.first);
     UPDATE magpie.walk w SET members = v_members, drift = w.drift + (v_met - v_members) WHERE w.id = p_walk;
     v_walk.members := v_members;
@@ -391,10 +434,10 @@ GRANT INSERT, UPDATE, DELETE ON magpie.github_user, magpie.github_login, magpie.
   magpie.walk_page, magpie.follow_edge TO magpie_worker;
 GRANT EXECUTE ON FUNCTION magpie.fold(text), magpie.like_containing(text) TO magpie_app, magpie_worker, magpie_admin;
 GRANT EXECUTE ON FUNCTION
-  magpie.note_person(bigint, text), magpie.confirm_person(bigint),
+  magpie.digests(text[]), magpie.note_person(bigint, text), magpie.confirm_person(bigint),
   magpie.store_summaries(bigint[], text[], text[], text[], text[], text[], timestamptz),
   magpie.store_profile(bigint, text, text, text, text, text, bigint, bigint, text, text, text),
-  magpie.open_walk(bigint, text, bigint), magpie.store_page(bigint, int, bigint[], text, text, text, text, boolean, int, bigint),
+  magpie.open_walk(bigint, text, bigint), magpie.store_page(bigint, int, bigint[], text[], text, text, text, text, boolean, int, bigint),
   magpie.publish_walk(bigint, boolean), magpie.abandon_walk(bigint) TO magpie_worker;
 
 RESET ROLE;

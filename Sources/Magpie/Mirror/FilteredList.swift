@@ -78,18 +78,32 @@ public struct FilteredList: Sendable {
       """
   }
 
-  /// Makes a page of what `query` has answered.
-  init(_ whole: StoredList, count: Int) {
-    // The row that tells of the list has the number of matches where the others have their keys.
-    let members = Set(whole.members.map(\.row))
-    let head = (0..<whole.rows.count).first { !members.contains($0) }
-    matches = head.flatMap { whole.rows[$0][3] }.flatMap { Int64($0) } ?? 0
-    if whole.members.count > count {
-      let last = whole.members[count - 1]
-      next = [whole.rows[last.row][3] ?? "", String(last.id)]
-    } else {
-      next = nil
+  /// What an answer of `query` is about, with this page's members.
+  static func read(_ rows: Rows, count: Int, _ form: Mirror.ItemForm) throws(PostgresError) -> (StoredList.Reading, FilteredList?) {
+    var head: Row?
+    var members: [(position: Int64, id: Int64, row: Int)] = []
+    for index in 0..<rows.count {
+      guard let position = try rows.integer(row: index, column: 1), let id = try rows.integer(row: index, column: 2)
+      else {
+        head = rows[index]
+        continue
+      }
+      members.append((position, id, index))
     }
-    list = whole.limited(to: count)
+    let reading = StoredList.reading(head?[0])
+    guard case .list(var list) = reading else { return (reading, nil) }
+    members.sort { $0.position < $1.position }
+    for member in members.prefix(count) {
+      list.ids.append(member.id)
+      rows.lend(row: member.row, column: 0) { list.items.append(form($0 ?? UnsafeRawBufferPointer(start: nil, count: 0))) }
+    }
+    var next: [String]?
+    if members.count > count {
+      let last = members[count - 1]
+      next = [rows[last.row][3] ?? "", String(last.id)]
+    }
+    // The row that tells of the list has the number of matches where the others have their keys.
+    let matches = head?[3].flatMap { Int64($0) } ?? 0
+    return (reading, FilteredList(list: list, matches: matches, next: next))
   }
 }

@@ -4,13 +4,19 @@ import Postgres
 public struct Mirror: Sendable {
   let database: Database
   private let starred = StarredPeopleCache()
+  private let memory = ItemMemory()
+  private let form: ItemForm
   /// How long stored data is fresh.
   public let timeToLive: TimeToLive
 
+  /// Makes of a stored item of a list, which is a JSON object, what is kept to be answered.
+  public typealias ItemForm = @Sendable (_ document: UnsafeRawBufferPointer) -> [UInt8]
+
   /// The mirror kept in a database.
-  public init(database: Database, timeToLive: TimeToLive) {
+  public init(database: Database, timeToLive: TimeToLive, form: @escaping ItemForm) {
     self.database = database
     self.timeToLive = timeToLive
+    self.form = form
   }
 
   /// What a read found.
@@ -39,13 +45,46 @@ public struct Mirror: Sendable {
   public func list(
     _ kind: FollowKind, of person: Person, _ range: ListRange, token: [UInt8]
   ) async throws -> Read<StoredList> {
-    switch try StoredList.read(await database.query(StoredList.query(kind, of: person, range, token: token))) {
-    case .nobody: return .nobody
-    case .unknown(let account): return .unknown(account: account)
-    case .list(var list):
-      list.starred = try await starredPeople(among: list, token: token)
-      return .found(list, account: list.account)
+    for _ in 0..<Mirror.readings {
+      let (reading, keys) = try StoredList.read(
+        await database.query(StoredList.query(kind, of: person, range, token: token)))
+      switch reading {
+      case .nobody: return .nobody
+      case .unknown(let account): return .unknown(account: account)
+      case .list(var list):
+        guard let items = try await items(keys, of: list, range) else { continue }
+        list.ids = keys.map(\.id)
+        list.items = items
+        list.starred = try await starredPeople(among: list, list.ids, token: token)
+        return .found(list, account: list.account)
+      }
     }
+    throw Contention()
+  }
+
+  /// A list that was replaced each time between the two statements of a read.
+  public struct Contention: Error {}
+
+  /// How often a part is read when the walk it belongs to is removed, or reads a page again, between two statements.
+  private static let readings = 5
+
+  /// The items of a part: mostly remembered, else one more statement. `nil` when they have changed since the keys were read.
+  private func items(_ keys: [ItemMemory.Key], of list: StoredList, _ range: ListRange) async throws -> [[UInt8]]? {
+    let remembered = memory.items(keys)
+    let items = remembered.compactMap(\.self)
+    if items.count == keys.count { return items }
+    guard let walk = list.walk else { return nil }
+    let rows = try await database.query(StoredList.documentsQuery(walk, range))
+    var found: [ItemMemory.Key: [UInt8]] = [:]
+    for row in 0..<rows.count {
+      guard let id = try rows.integer(row: row, column: 1), let digest = try rows.integer(row: row, column: 2) else { continue }
+      rows.lend(row: row, column: 0) { document in
+        if let document { found[ItemMemory.Key(id: id, digest: digest)] = form(document) }
+      }
+    }
+    memory.keep(found.map { ($0.key, $0.value) })
+    let all = zip(keys, remembered).compactMap { key, item in item ?? found[key] }
+    return all.count == keys.count ? all : nil
   }
 
   /// A part of those members of a person's whole list that match a filter.
@@ -54,19 +93,23 @@ public struct Mirror: Sendable {
   public func list(
     _ kind: FollowKind, of person: Person, matching filter: ListFilter, token: [UInt8]
   ) async throws -> Read<FilteredList> {
-    switch try StoredList.read(await database.query(FilteredList.query(kind, of: person, filter, token: token))) {
+    let rows = try await database.query(FilteredList.query(kind, of: person, filter, token: token))
+    let (reading, page) = try FilteredList.read(rows, count: filter.count, form)
+    switch reading {
     case .nobody: return .nobody
     case .unknown(let account): return .unknown(account: account)
-    case .list(let whole):
-      var filtered = FilteredList(whole, count: filter.count)
-      filtered.list.starred = try await starredPeople(among: filtered.list, token: token)
-      return .found(filtered, account: whole.account)
+    case .list(let list):
+      guard var page else { return .unknown(account: list.account) }
+      page.list.starred = try await starredPeople(among: list, page.list.ids, token: token)
+      return .found(page, account: list.account)
     }
   }
 
   /// Whom of a page the asking account has starred: mostly remembered, else one more statement.
-  private func starredPeople(among list: StoredList, token: [UInt8]) async throws -> StarredPeople? {
-    if list.favoritesVersion == 0 || list.members.isEmpty { return nil }
+  private func starredPeople(
+    among list: StoredList, _ ids: [Int64], token: [UInt8]
+  ) async throws -> StarredPeople? {
+    if list.favoritesVersion == 0 || ids.isEmpty { return nil }
     var people = starred.people(of: list.account, at: list.favoritesVersion)
     let authentication: Query = "SELECT magpie.authenticate(\(token))"
     if people == nil {
@@ -75,7 +118,7 @@ public struct Mirror: Sendable {
     }
     if let people, people.tags == nil {
       return try await StarredPeople(
-        database.query(StarredPeople.query(among: list.members.map(\.id)), after: [authentication]))
+        database.query(StarredPeople.query(among: ids), after: [authentication]))
     }
     return people
   }

@@ -19,7 +19,7 @@ public struct ListRange: Sendable {
   }
 }
 
-/// A part of a list as it is stored: documents that are lent, not copied.
+/// A part of a list, its items in the form they are answered in.
 public struct StoredList: Sendable {
   /// The owner's numeric id.
   public let ownerID: Int64
@@ -43,28 +43,23 @@ public struct StoredList: Sendable {
   /// Of the asking account's favorites.
   let favoritesVersion: Int64
   var starred: StarredPeople?
-  let rows: Rows
-  let members: [Member]
-
-  /// Where in the answer a member's document stands.
-  struct Member {
-    let position: Int64
-    let id: Int64
-    let row: Int
-  }
+  /// The members of this part, in order, and an item for each.
+  var ids: [Int64] = []
+  var items: [[UInt8]] = []
 
   /// Members in this part.
-  public var count: Int { members.count }
+  public var count: Int { items.count }
+  /// Bytes of all items.
+  public var size: Int { items.reduce(0) { $0 + $1.count } }
 
-  /// Lends each member's document, with the asking account's tags if it has starred the member.
+  /// Lends each member's item, with the asking account's tags if it has starred the member.
   @inline(__always)
-  public func forEachMember(_ body: (_ document: UnsafeRawBufferPointer, _ favoriteTags: [String]?) -> Void) {
-    let tags = starred?.tags ?? [:]
-    for member in members {
-      rows.lend(row: member.row, column: 0) { document in
-        if let document { body(document, tags.isEmpty ? nil : tags[member.id]) }
-      }
+  public func forEachMember(_ body: (_ item: [UInt8], _ favoriteTags: [String]?) -> Void) {
+    guard let tags = starred?.tags, !tags.isEmpty else {
+      for item in items { body(item, nil) }
+      return
     }
+    for index in items.indices { body(items[index], tags[ids[index]]) }
   }
 
   /// What a read begins with: who asks, whose list it is, and which walk.
@@ -102,20 +97,28 @@ public struct StoredList: Sendable {
       extract(epoch FROM now() - h.validated_at)::float8)::text
     """
 
-  /// The first row has no position and tells of the list; then come the members with their documents. Positions come along, so
-  /// nothing is sorted here.
+  /// The first row has no position and tells of the list; then come the parts of the upstream's pages, members and digests,
+  /// but not the documents: what is not remembered is asked for once more.
   static func query(_ kind: FollowKind, of person: Person, _ range: ListRange, token: [UInt8]) -> Query {
     let end = range.first + Int64(range.count)
     return """
       \(fragment: head(kind, of: person, walk: range.walk, token: token))
-      SELECT \(unsafe: headColumn), NULL::bigint, NULL::bigint FROM head h
+      SELECT \(unsafe: headColumn), NULL::bigint, NULL::bigint[], NULL::bigint[] FROM head h
       UNION ALL
-      SELECT u.summary, p.first + t.n, t.id
+      SELECT NULL, p.first, p.members[greatest(\(range.first) - p.first, 0) + 1:\(end) - p.first],
+             p.digests[greatest(\(range.first) - p.first, 0) + 1:\(end) - p.first]
         FROM head h
         JOIN magpie.walk_page p ON p.walk_id = h.walk_id AND p.first > \(range.first) - 100 AND p.first < \(end)
-        CROSS JOIN LATERAL unnest(p.members[greatest(\(range.first) - p.first, 0) + 1:\(end) - p.first])
-          WITH ORDINALITY AS t(id, n)
-        JOIN magpie.github_user u ON u.id = t.id
+      """
+  }
+
+  /// The documents of the same part.
+  static func documentsQuery(_ walk: Int64, _ range: ListRange) -> Query {
+    let end = range.first + Int64(range.count)
+    return """
+      SELECT d.document, d.id, d.digest
+        FROM magpie.walk_page p CROSS JOIN LATERAL unnest(p.documents, p.members, p.digests) AS d(document, id, digest)
+       WHERE p.walk_id = \(walk) AND p.first > \(range.first) - 100 AND p.first < \(end)
       """
   }
 }
@@ -129,23 +132,27 @@ extension StoredList {
     case list(StoredList)
   }
 
-  static func read(_ rows: Rows) throws(PostgresError) -> Reading {
-    var head: [JSONView] = []
-    var members: [Member] = []
-    members.reserveCapacity(rows.count)
-    var isSorted = true
+  static func read(_ rows: Rows) throws(PostgresError) -> (Reading, [ItemMemory.Key]) {
+    var head: String?
+    var parts: [(first: Int64, keys: [ItemMemory.Key])] = []
     for index in 0..<rows.count {
-      guard let position = try rows.integer(row: index, column: 1), let id = try rows.integer(row: index, column: 2)
-      else {
-        head = Array(JSONView(checked: Array((rows[index][0] ?? "[]").utf8)).elements)
+      guard let first = try rows.integer(row: index, column: 1) else {
+        head = rows[index][0]
         continue
       }
-      if let last = members.last, last.position > position { isSorted = false }
-      members.append(Member(position: position, id: id, row: index))
+      let ids = try rows.integers(row: index, column: 2)
+      let digests = try rows.integers(row: index, column: 3)
+      parts.append((first, zip(ids, digests).map { ItemMemory.Key(id: $0, digest: $1) }))
     }
+    parts.sort { $0.first < $1.first }
+    return (reading(head), parts.count == 1 ? parts[0].keys : parts.flatMap(\.keys))
+  }
+
+  /// Reads `headColumn`.
+  static func reading(_ head: String?) -> Reading {
+    let head = head.map { Array(JSONView(checked: Array($0.utf8)).elements) } ?? []
     guard head.count == 12, let account = head[0].int else { return .nobody }
     guard let owner = head[2].int else { return .unknown(account: account) }
-    if !isSorted { members.sort { $0.position < $1.position } }
     let stored = head[7].int ?? 0
     return .list(
       StoredList(
@@ -153,14 +160,6 @@ extension StoredList {
         walk: head[5].int, isComplete: head[6].int ?? 0 > 0, stored: stored, expected: head[8].int ?? stored,
         freshness: Freshness(
           head[9].int.map(Instant.init(microseconds:)), head[10].int.map(Instant.init(microseconds:)), head[11].double),
-        account: account, favoritesVersion: head[1].int ?? 0, starred: nil, rows: rows, members: members))
-  }
-
-  /// The same with fewer members.
-  func limited(to count: Int) -> StoredList {
-    StoredList(
-      ownerID: ownerID, owner: owner, ownerState: ownerState, walk: walk, isComplete: isComplete, stored: stored,
-      expected: expected, freshness: freshness, account: account, favoritesVersion: favoritesVersion, starred: starred,
-      rows: rows, members: Array(members.prefix(count)))
+        account: account, favoritesVersion: head[1].int ?? 0))
   }
 }

@@ -36,7 +36,7 @@ struct FilteredListEndpoint: Sendable {
       },
       read: { try await services.mirror.list(kind, of: person, matching: wanted, token: token) })
     let filtered = delivery.value
-    let body = ListEndpoint.body(of: filtered.list, services)
+    let body = ListEndpoint.body(of: filtered.list)
     var fields = delivery.fields(filtered.list.freshness)
     fields.append("Magpie-Coverage", "\(filtered.list.stored)/\(filtered.list.expected)")
     fields.append("Magpie-Matches", String(filtered.matches))

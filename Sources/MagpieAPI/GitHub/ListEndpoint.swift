@@ -28,7 +28,7 @@ struct ListEndpoint: Sendable {
       standing: { ListEndpoint.standing(of: $0, for: wanted) },
       read: { try await services.mirror.list(kind, of: person, wanted, token: token) })
     let list = delivery.value
-    let body = ListEndpoint.body(of: list, services)
+    let body = ListEndpoint.body(of: list)
     var fields = delivery.fields(list.freshness)
     fields.append("Magpie-Coverage", "\(list.stored)/\(list.expected)")
     let links =
@@ -47,18 +47,10 @@ struct ListEndpoint: Sendable {
     return list.stored >= range.first + Int64(range.count) ? .part : .missing
   }
 
-  static func body(of list: StoredList, _ services: Services) -> [UInt8] {
-    var writer = JSONWriter(capacity: 64 + 1_536 * list.count)
+  static func body(of list: StoredList) -> [UInt8] {
+    var writer = JSONWriter(capacity: 64 + list.size + 40 * list.count)
     writer.beginArray()
-    list.forEachMember { document, tags in
-      services.githubURLs.appendObject(document, to: &writer) { writer in
-        guard let tags else { return writer.appendNoFavorite() }
-        writer.key("magpie")
-        writer.beginObject()
-        MagpieMember.writeFavorite(tags, to: &writer)
-        writer.endObject()
-      }
-    }
+    list.forEachMember { item, tags in MagpieMember.append(item, tags, to: &writer) }
     writer.endArray()
     return writer.bytes
   }
@@ -91,13 +83,5 @@ struct ListEndpoint: Sendable {
     query.set("cursor", to: cursor)
     query.set("page", to: nil)
     return [Link("\(services.settings.publicURL)\(target.path)?\(query)", rel: "next")]
-  }
-}
-
-extension JSONWriter {
-  /// What most members of a list get, in one copy.
-  fileprivate mutating func appendNoFavorite() {
-    key("magpie")
-    raw(#"{"favorite":false,"tags":[]}"#)
   }
 }

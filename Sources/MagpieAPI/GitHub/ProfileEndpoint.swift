@@ -36,18 +36,6 @@ struct ProfileEndpoint: Sendable {
   }
 }
 
-/// What the account that asks has to do with a person.
-enum MagpieMember {
-  static func writeFavorite(_ tags: [String]?, to writer: inout JSONWriter) {
-    writer.key("favorite")
-    writer.bool(tags != nil)
-    writer.key("tags")
-    writer.beginArray()
-    for tag in tags ?? [] { writer.string(tag) }
-    writer.endArray()
-  }
-}
-
 /// Reads people from paths.
 enum GitHubPath {
   /// Where the same thing is under another login.

@@ -136,7 +136,7 @@ import UpstreamSimulator
       try await world.sql(
         "SELECT magpie.store_summaries('{7}', '{ghost}', '{\"\"}', '{User}', '{\"\"}', '{\"{}\"}', now())")
       let walk: Int64 = try await world.value("SELECT magpie.open_walk(\(owner), 'followers', 0)")
-      try await world.sql("SELECT magpie.store_page(\(walk), 1, '{7}', 'u', NULL, NULL, 'c', false, 1, 1)")
+      try await world.sql("SELECT magpie.store_page(\(walk), 1, '{7}', ARRAY['{}'], 'u', NULL, NULL, 'c', false, 1, 1)")
       #expect(try await world.value("SELECT p.outcome FROM magpie.publish_walk(\(walk)) p") == "suspicious")
       #expect(try await Self.stored(world, token).count == 60)
       _ = try await world.get(Self.path, as: token, Self.wish)

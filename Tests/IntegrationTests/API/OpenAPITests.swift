@@ -16,10 +16,12 @@ import Testing
     let group = try EventLoopGroup(count: 1)
     defer { group.stop() }
     let database = try Database(Database.Configuration(connectionString: "host=/nowhere"), group: group)
+    let settings = Services.Settings(
+      publicURL: "http://here", githubBases: ["https://api.github.com"], version: "1.2.3")
     let services = Services(
-      settings: .init(publicURL: "http://here", githubBases: ["https://api.github.com"], version: "1.2.3"),
+      settings: settings,
       accounts: Accounts(database: database, passwords: PasswordWorkers()), favorites: Favorites(database: database),
-      mirror: Mirror(database: database, timeToLive: TimeToLive()),
+      mirror: Mirror(database: database, timeToLive: TimeToLive(), form: settings.listItemForm),
       refreshes: Refreshes(
         queue: JobQueue(database: database),
         waiter: JobWaiter(database: database, notices: Notices(database: database)),

@@ -37,7 +37,8 @@ final class TestServer: Sendable {
     ).decode([UInt8].self)
     let services = Services(
       settings: settings, accounts: Accounts(database: database, passwords: PasswordWorkers()),
-      favorites: Favorites(database: database), mirror: Mirror(database: database, timeToLive: options.timeToLive),
+      favorites: Favorites(database: database),
+      mirror: Mirror(database: database, timeToLive: options.timeToLive, form: settings.listItemForm),
       refreshes: Refreshes(
         queue: JobQueue(database: database), waiter: waiter, budgets: Budgets(database: database)),
       cursorKey: key)

@@ -91,8 +91,8 @@ extension ListRefresh {
       if !page.members.isEmpty { try await PersonStore.store(page.members, in: transaction) }
       let count = try await transaction.query(
         """
-        SELECT magpie.store_page(\(walkID), \(Int32(reached.page)), \(page.ids), \(url), \(page.next), \(page.etag),
-          \(page.credential), \(page.isUnchanged), \(pages.map { Int32(clamping: $0) }), \(expected))
+        SELECT magpie.store_page(\(walkID), \(Int32(reached.page)), \(page.ids), \(page.documents), \(url), \(page.next),
+          \(page.etag), \(page.credential), \(page.isUnchanged), \(pages.map { Int32(clamping: $0) }), \(expected))
         """)
       let isStored = try count[0].decode(Int64?.self) != nil
       try await job.checkpoint(

@@ -68,6 +68,9 @@ struct WalkPage: Sendable {
   let credential: String
   let isUnchanged: Bool
 
+  /// What the page says of each; nothing when it is unchanged.
+  var documents: [String] { members.map { String(decoding: $0.document, as: UTF8.self) } }
+
   /// A page that came.
   init(_ answer: GitHub.FollowPage, _ validators: Validators, credential: String) {
     ids = answer.members.map(\.id)

@@ -1,0 +1,39 @@
+import JSONText
+import Magpie
+
+/// The member that mirrored objects have beside the upstream's own: what the account that asks has to do with them.
+enum MagpieMember {
+  static func writeFavorite(_ tags: [String]?, to writer: inout JSONWriter) {
+    writer.key("favorite")
+    writer.bool(tags != nil)
+    writer.key("tags")
+    writer.beginArray()
+    for tag in tags ?? [] { writer.string(tag) }
+    writer.endArray()
+  }
+
+  // MARK: Items of lists
+
+  /// An item as the mirror remembers it for this server: its addresses turned, up to the value of its member `magpie`.
+  static func opened(_ document: UnsafeRawBufferPointer, _ addresses: URLRewriter) -> [UInt8] {
+    var writer = JSONWriter(capacity: document.count + 512)
+    addresses.appendObject(document, to: &writer) { writer in
+      writer.key("magpie")
+      writer.null()
+    }
+    // Only objects are stored as items.
+    return writer.bytes.last == UInt8(ascii: "}") ? writer.bytes.dropLast("null}".utf8.count) : Array(#"{"magpie":"#.utf8)
+  }
+
+  /// Completes an item.
+  @inline(__always)
+  static func append(_ item: [UInt8], _ favoriteTags: [String]?, to writer: inout JSONWriter) {
+    writer.rawObject(before: item) { writer in
+      // What most items get, in one copy.
+      guard let favoriteTags else { return writer.raw(#"{"favorite":false,"tags":[]}"#) }
+      writer.beginObject()
+      writeFavorite(favoriteTags, to: &writer)
+      writer.endObject()
+    }
+  }
+}
