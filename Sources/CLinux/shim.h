@@ -5,6 +5,7 @@
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -19,5 +20,8 @@ static inline unsigned int clinux_epollet(void) { return 1u << 31; }
 // `stdout` and `stderr` are mutable globals, which Swift 6 refuses to touch.
 static inline FILE *clinux_stdout(void) { return stdout; }
 static inline FILE *clinux_stderr(void) { return stderr; }
+
+// Names the calling thread; Linux keeps 15 bytes. A variadic call, which Swift cannot make.
+static inline void clinux_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
 #endif

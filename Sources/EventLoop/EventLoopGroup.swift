@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A fixed number of loops, each on its own thread.
@@ -43,6 +44,8 @@ public final class EventLoopGroup: Sendable {
       { context in
         guard let context else { return nil }
         let loop = Unmanaged<EventLoop>.fromOpaque(context).takeRetainedValue()
+        // For `top -H` and profilers.
+        clinux_name_thread(loop.name)
         loop.run()
         return nil
       }, context)

@@ -43,6 +43,7 @@ public struct Services: Sendable {
   let refreshes: Refreshes
   let cursors: CursorCodec
   let githubURLs: URLRewriter
+  let listTags: ListTags
 
   /// - Parameter cursorKey: signs cursors; the same for all processes.
   public init(
@@ -56,5 +57,6 @@ public struct Services: Sendable {
     self.refreshes = refreshes
     cursors = CursorCodec(key: cursorKey)
     githubURLs = settings.githubURLs
+    listTags = ListTags(form: settings.listItemForm)
   }
 }

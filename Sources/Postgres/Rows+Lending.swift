@@ -29,18 +29,21 @@ extension Rows {
     guard row >= 0, row < count, column >= 0, column < columnCount, let text = bytes(row: row, column: column) else {
       return []
     }
-    let malformed = PostgresError(.decoding, "row \(row), column \(column) is no array of Int64", sql: sql, origin: origin)
-    guard text.count >= 2, text[0] == UInt8(ascii: "{"), text[text.count - 1] == UInt8(ascii: "}") else { throw malformed }
-    var integers: [Int64] = []
-    var start = 1
-    for end in 1..<text.count where text[end] == UInt8(ascii: ",") || (end == text.count - 1 && end > start) {
-      do {
-        integers.append(try Int64(decimal: UnsafeRawBufferPointer(rebasing: text[start..<end])))
-      } catch {
-        throw malformed
+    do throws(Cell.Failure) {
+      guard text.count >= 2, text[0] == UInt8(ascii: "{"), text[text.count - 1] == UInt8(ascii: "}") else {
+        throw .malformed
       }
-      start = end + 1
+      var integers: [Int64] = []
+      var start = 1
+      let last = text.count - 1
+      for end in 1..<text.count where text[end] == UInt8(ascii: ",") || (end == last && last > 1) {
+        integers.append(try Int64(decimal: UnsafeRawBufferPointer(rebasing: text[start..<end])))
+        start = end + 1
+      }
+      return integers
+    } catch {
+      throw PostgresError(
+        .decoding, "row \(row), column \(column) as [Int64]: \(error)", sql: sql, origin: origin)
     }
-    return integers
   }
 }

@@ -50,6 +50,23 @@ import Testing
     }
   }
 
+  @Test func arraysOfIntegersAreReadInPlace() async throws {
+    let url = try await TestCluster.database()
+    try await withDatabase(url) { database in
+      let rows = try await database.query(
+        """
+        SELECT '{}'::bigint[], '{7}'::bigint[], ARRAY[\(Int64.min), 0, \(Int64.max)], NULL::bigint[], '{1,NULL}'::bigint[],
+               '{{1},{2}}'::bigint[], '[0:1]={1,2}'::bigint[], 'x'
+        """)
+      #expect(try (0..<4).map { try rows.integers(row: 0, column: $0) } == [[], [7], [.min, 0, .max], []])
+      for column in 4...7 {
+        let error = #expect(throws: PostgresError.self) { try rows.integers(row: 0, column: column) }
+        #expect(error?.kind == .decoding)
+      }
+      #expect(try rows.integers(row: 1, column: 0).isEmpty && rows.integers(row: 0, column: 8).isEmpty)
+    }
+  }
+
   @Test func valuesNeverBecomeSQL() async throws {
     let url = try await TestCluster.database()
     let attacks = [

@@ -79,7 +79,9 @@ public struct FilteredList: Sendable {
   }
 
   /// What an answer of `query` is about, with this page's members.
-  static func read(_ rows: Rows, count: Int, _ form: Mirror.ItemForm) throws(PostgresError) -> (StoredList.Reading, FilteredList?) {
+  static func read(
+    _ rows: Rows, count: Int, _ form: Mirror.ItemForm
+  ) throws(PostgresError) -> (StoredList.Reading, FilteredList?) {
     var head: Row?
     var members: [(position: Int64, id: Int64, row: Int)] = []
     for index in 0..<rows.count {
@@ -95,7 +97,9 @@ public struct FilteredList: Sendable {
     members.sort { $0.position < $1.position }
     for member in members.prefix(count) {
       list.ids.append(member.id)
-      rows.lend(row: member.row, column: 0) { list.items.append(form($0 ?? UnsafeRawBufferPointer(start: nil, count: 0))) }
+      rows.lend(row: member.row, column: 0) {
+        list.items.append(form($0 ?? UnsafeRawBufferPointer(start: nil, count: 0)))
+      }
     }
     var next: [String]?
     if members.count > count {

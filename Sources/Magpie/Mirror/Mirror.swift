@@ -54,6 +54,7 @@ public struct Mirror: Sendable {
       case .list(var list):
         guard let items = try await items(keys, of: list, range) else { continue }
         list.ids = keys.map(\.id)
+        list.digests = keys.map(\.digest)
         list.items = items
         list.starred = try await starredPeople(among: list, list.ids, token: token)
         return .found(list, account: list.account)
@@ -77,7 +78,9 @@ public struct Mirror: Sendable {
     let rows = try await database.query(StoredList.documentsQuery(walk, range))
     var found: [ItemMemory.Key: [UInt8]] = [:]
     for row in 0..<rows.count {
-      guard let id = try rows.integer(row: row, column: 1), let digest = try rows.integer(row: row, column: 2) else { continue }
+      guard let id = try rows.integer(row: row, column: 1), let digest = try rows.integer(row: row, column: 2) else {
+        continue
+      }
       rows.lend(row: row, column: 0) { document in
         if let document { found[ItemMemory.Key(id: id, digest: digest)] = form(document) }
       }

@@ -44,13 +44,22 @@ public struct StoredList: Sendable {
   let favoritesVersion: Int64
   var starred: StarredPeople?
   /// The members of this part, in order, and an item for each.
-  var ids: [Int64] = []
+  public internal(set) var ids: [Int64] = []
+  /// What the items were when they were stored, one digest each: whoever knows these and the ids knows the items. Empty when
+  /// that is not known.
+  public internal(set) var digests: [Int64] = []
   var items: [[UInt8]] = []
 
   /// Members in this part.
   public var count: Int { items.count }
   /// Bytes of all items.
   public var size: Int { items.reduce(0) { $0 + $1.count } }
+
+  /// The asking account's tags for those members it has starred, by their place in this part.
+  public var favoriteTags: [(index: Int, tags: [String])] {
+    guard let tags = starred?.tags, !tags.isEmpty else { return [] }
+    return ids.indices.compactMap { index in tags[ids[index]].map { (index, $0) } }
+  }
 
   /// Lends each member's item, with the asking account's tags if it has starred the member.
   @inline(__always)

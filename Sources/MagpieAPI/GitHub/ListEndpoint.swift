@@ -36,7 +36,7 @@ struct ListEndpoint: Sendable {
       ? cursorLinks(list, wanted, request.target, person)
       : page.links(stored: list.stored, isComplete: list.isComplete) { address($0, of: list, request.target) }
     if !links.isEmpty { fields.append(.link, links.fieldValue) }
-    return Answers.document(body, for: request, fields)
+    return Answers.document(body, for: request, tag: services.listTags.tag(of: list), fields)
   }
 
   /// While the first walk runs, a part is there when all of it has been read.

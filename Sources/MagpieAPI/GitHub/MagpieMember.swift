@@ -22,7 +22,8 @@ enum MagpieMember {
       writer.null()
     }
     // Only objects are stored as items.
-    return writer.bytes.last == UInt8(ascii: "}") ? writer.bytes.dropLast("null}".utf8.count) : Array(#"{"magpie":"#.utf8)
+    return writer.bytes.last == UInt8(ascii: "}")
+      ? writer.bytes.dropLast("null}".utf8.count) : Array(#"{"magpie":"#.utf8)
   }
 
   /// Completes an item.
