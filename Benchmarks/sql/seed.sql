@@ -21,7 +21,7 @@ select id, 'bench-' || id as login,
 from generate_series(100001, 110000) id;
 
 select magpie.store_summaries(
-  array_agg(id::bigint), array_agg(login), array_agg('' || ''), array_agg('User'::text),
+  array_agg(id::bigint), array_agg(login), array_agg(true), array_agg('' || ''), array_agg('User'::text),
   array_agg('https://avatars.githubusercontent.com/u/' || id || '?v=4'), array_agg(document), now())
 from person;
 

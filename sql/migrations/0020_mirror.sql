@@ -171,7 +171,8 @@ COMMENT ON TABLE magpie.follow_edge IS
 
 -- Stores people as a list shows them. A summary never touches a profile, and an older answer never replaces a newer one.
 CREATE FUNCTION magpie.store_summaries(
-  p_ids bigint[], p_logins text[], p_names text[], p_types text[], p_avatars text[], p_documents text[], p_seen_at timestamptz)
+  p_ids bigint[], p_logins text[], p_bear boolean[], p_names text[], p_types text[], p_avatars text[], p_documents text[],
+  p_seen_at timestamptz)
 RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -180,10 +181,10 @@ BEGIN
     FROM unnest(p_ids, p_logins) AS n(id, login)
    WHERE u.login_key = lower(n.login) AND u.id <> n.id;
   INSERT INTO magpie.github_user AS u (id, login, login_key, name, type, avatar_url, search, summary, summary_at)
-  SELECT n.id, n.login, CASE WHEN row_number() OVER (PARTITION BY lower(n.login) ORDER BY n.id DESC) = 1 THEN lower(n.login) END,
-         nullif(n.name, ''), n.type, n.avatar, magpie.fold(concat_ws(' ', n.login, nullif(n.name, ''))), n.document, p_seen_at
-    FROM unnest(p_ids, p_logins, p_names, p_types, p_avatars, p_documents) AS n(id, login, name, type, avatar, document)
-   ORDER BY n.id
+  SELECT n.id, n.login, CASE WHEN n.bears THEN lower(n.login) END, nullif(n.name, ''), n.type, n.avatar,
+         magpie.fold(concat_ws(' ', n.login, nullif(n.name, ''))), n.document, p_seen_at
+    FROM unnest(p_ids, p_logins, p_bear, p_names, p_types, p_avatars, p_documents)
+         AS n(id, login, bears, name, type, avatar, document)
   ON CONFLICT (id) DO UPDATE SET
     login = EXCLUDED.login, login_key = EXCLUDED.login_key, name = coalesce(EXCLUDED.name, u.name), type = EXCLUDED.type,
     avatar_url = EXCLUDED.avatar_url, search = magpie.fold(concat_ws(' ', EXCLUDED.login, coalesce(EXCLUDED.name, u.name))),
@@ -192,8 +193,8 @@ BEGIN
    WHERE (u.summary_at IS NULL OR u.summary_at <= EXCLUDED.summary_at)
      AND (u.summary IS DISTINCT FROM EXCLUDED.summary OR u.login_key IS DISTINCT FROM EXCLUDED.login_key OR u.state = 'gone');
 END $$;
-COMMENT ON FUNCTION magpie.store_summaries(bigint[], text[], text[], text[], text[], text[], timestamptz) IS
-  'Stores the people of one page. Arrays run in parallel; an empty name means the page has none.';
+COMMENT ON FUNCTION magpie.store_summaries(bigint[], text[], boolean[], text[], text[], text[], text[], timestamptz) IS
+  'Stores the people of one page. Arrays run in parallel, in the order of the ids, in which all who store people lock them; of those who share a login one bears it; an empty name means the page has none.';
 
 CREATE FUNCTION magpie.store_profile(
   p_id bigint, p_login text, p_name text, p_type text, p_avatar text, p_document text, p_followers bigint, p_following bigint,
@@ -287,6 +288,7 @@ DECLARE
   v_walk magpie.walk;
   v_first bigint;
   v_unchanged int;
+  v_before bigint[];
   v_members bigint[];
   v_documents text[] := p_documents;
 BEGIN
@@ -303,9 +305,13 @@ BEGIN
     SELECT coalesce(max(p.first + cardinality(p.members)), 0), count(*) FILTER (WHERE p.unchanged) INTO v_first, v_unchanged
       FROM magpie.walk_page p WHERE p.walk_id = p_walk;
   END IF;
-  SELECT coalesce(array_agg(m.id ORDER BY m.n), '{}') INTO v_members
-    FROM (SELECT u.id, min(u.n) AS n FROM unnest(p_members) WITH ORDINALITY AS u(id, n) GROUP BY u.id) AS m
-   WHERE NOT EXISTS (SELECT 1 FROM magpie.walk_page p WHERE p.walk_id = p_walk AND p.page >= p_page - 2 AND p.members @> ARRAY[m.id]);
+  v_before := ARRAY(SELECT m FROM magpie.walk_page p, unnest(p.members) AS m WHERE p.walk_id = p_walk AND p.page >= p_page - 2);
+  v_members := p_members;
+  IF (SELECT count(DISTINCT m) < count(*) FROM unnest(p_members || v_before) AS m) THEN
+    SELECT coalesce(array_agg(m.id ORDER BY m.n), '{}') INTO v_members
+      FROM (SELECT u.id, min(u.n) AS n FROM unnest(p_members) WITH ORDINALITY AS u(id, n) GROUP BY u.id) AS m
+     WHERE m.id <> ALL (v_before);
+  END IF;
   IF p_unchanged THEN
     SELECT p.documents INTO v_documents
       FROM magpie.listing l JOIN magpie.walk_page p ON p.walk_id = l.walk_id AND p.page = p_page AND p.members = p_members
@@ -322,8 +328,10 @@ BEGIN
   VALUES (p_walk, p_page, v_first, v_members, v_documents, magpie.digests(v_documents), p_url, p_next_url,
     CASE WHEN cardinality(v_members) = cardinality(p_members) THEN p_etag END, p_credential, p_unchanged);
   INSERT INTO magpie.follow_edge (listing_id, member_id, first_generation)
-  SELECT v_walk.listing_id, m, v_walk.generation FROM unnest(v_members) AS m ORDER BY m
-  ON CONFLICT DO NOTHING;
+  -- Nobody else adds to this list: a list has one walk, whose row is locked.
+  SELECT v_walk.listing_id, m, v_walk.generation FROM unnest(v_members) AS m
+   WHERE NOT EXISTS (SELECT FROM magpie.follow_edge e
+                      WHERE e.listing_id = v_walk.listing_id AND e.member_id = m AND e.gone_generation IS NULL);
   UPDATE magpie.walk w SET pages = p_page, members = v_first + cardinality(v_members),
          pages_unchanged = v_unchanged + p_unchanged::int,
          drift = w.drift + cardinality(p_members) - cardinality(v_members),
@@ -435,7 +443,7 @@ GRANT INSERT, UPDATE, DELETE ON magpie.github_user, magpie.github_login, magpie.
 GRANT EXECUTE ON FUNCTION magpie.fold(text), magpie.like_containing(text) TO magpie_app, magpie_worker, magpie_admin;
 GRANT EXECUTE ON FUNCTION
   magpie.digests(text[]), magpie.note_person(bigint, text), magpie.confirm_person(bigint),
-  magpie.store_summaries(bigint[], text[], text[], text[], text[], text[], timestamptz),
+  magpie.store_summaries(bigint[], text[], boolean[], text[], text[], text[], text[], timestamptz),
   magpie.store_profile(bigint, text, text, text, text, text, bigint, bigint, text, text, text),
   magpie.open_walk(bigint, text, bigint), magpie.store_page(bigint, int, bigint[], text[], text, text, text, text, boolean, int, bigint),
   magpie.publish_walk(bigint, boolean), magpie.abandon_walk(bigint) TO magpie_worker;

@@ -134,7 +134,7 @@ import UpstreamSimulator
       try await world.untilIdle()
       let owner = try world.simulator.id(of: "octocat")
       try await world.sql(
-        "SELECT magpie.store_summaries('{7}', '{ghost}', '{\"\"}', '{User}', '{\"\"}', '{\"{}\"}', now())")
+        "SELECT magpie.store_summaries('{7}', '{ghost}', '{true}', '{\"\"}', '{User}', '{\"\"}', '{\"{}\"}', now())")
       let walk: Int64 = try await world.value("SELECT magpie.open_walk(\(owner), 'followers', 0)")
       try await world.sql("SELECT magpie.store_page(\(walk), 1, '{7}', ARRAY['{}'], 'u', NULL, NULL, 'c', false, 1, 1)")
       #expect(try await world.value("SELECT p.outcome FROM magpie.publish_walk(\(walk)) p") == "suspicious")

@@ -1,6 +1,9 @@
 import HTTP
 import Testing
+import Upstream
 import UpstreamSimulator
+
+@testable import Magpie
 
 /// Answers that make no sense: each is refused as a whole, and nothing that is stored is lost.
 @Suite struct HostileUpstreamTests {
@@ -90,21 +93,26 @@ import UpstreamSimulator
     }
   }
 
-  /// Two people cannot bear one login; whoever is named last has it.
+  private static func store(_ people: [(id: Int, login: String)], _ world: TestWorld) async throws {
+    let items = people.map { #"{"id":\#($0.id),"login":"\#($0.login)"}"# }.joined(separator: ",")
+    let service = try #require(UpstreamService(base: "https://api.github.com", userAgent: "test"))
+    let answer = UpstreamAnswer(status: 200, fields: [:], body: Array("[\(items)]".utf8), receivedAt: 0)
+    let list = GitHub.FollowList(at: "https://api.github.com/user/1/followers")
+    guard case .ok(let page, _) = list.reply(to: answer, from: service).outcome else {
+      Issue.record("the page is not read")
+      return
+    }
+    try await world.owner.transaction { try await PersonStore.store(page.members, in: $0) }
+  }
+
+  /// Two people cannot bear one login; the newer account has it.
   @Test func loginThatIsGivenTwiceIsOnePersons() async throws {
     try await TestWorld.run(.init(.init("octocat", followers: 1))) { world in
-      try await world.sql(
-        """
-        SELECT magpie.store_summaries('{1,2,3}', '{twin,Twin,other}', '{"","",""}', '{User,User,User}', '{"","",""}',
-          '{"{}","{}","{}"}', now())
-        """)
+      try await Self.store([(3, "other"), (1, "twin"), (2, "Twin"), (1, "twin")], world)
       #expect(try await world.value("SELECT u.id FROM magpie.github_user u WHERE u.login_key = 'twin'") == Int64(2))
       #expect(try await world.value("SELECT count(*) FROM magpie.github_user u WHERE u.login_key IS NULL") == Int64(1))
       // And changing places on one page is no conflict.
-      try await world.sql(
-        """
-        SELECT magpie.store_summaries('{2,3}', '{other,twin}', '{"",""}', '{User,User}', '{"",""}', '{"{}","{}"}', now())
-        """)
+      try await Self.store([(2, "other"), (3, "twin")], world)
       #expect(try await world.value("SELECT u.id FROM magpie.github_user u WHERE u.login_key = 'twin'") == Int64(3))
       #expect(try await world.value("SELECT u.id FROM magpie.github_user u WHERE u.login_key = 'other'") == Int64(2))
     }

@@ -1,4 +1,5 @@
 import HTTP
+import TestSupport
 import Testing
 import UpstreamSimulator
 
@@ -59,6 +60,8 @@ import UpstreamSimulator
       world.simulator.hold("/user/*/followers?page=2")
       _ = try await world.get(Self.path, as: token, [.cacheControl: "no-cache"])
       await world.simulator.waitUntilHeld()
+      // Page 1 is stored while page 2 is asked for.
+      try await eventually { try await world.value("SELECT count(*) FROM magpie.walk w WHERE w.pages = 1") == Int64(1) }
       let running: Int64 = try await world.value("SELECT w.id FROM magpie.walk w WHERE w.state = 'walking'")
       let pinned = try await world.get("\(Self.path)?per_page=100&walk=\(running)", as: token)
       #expect(try pinned.ids == Array(old[..<100]))

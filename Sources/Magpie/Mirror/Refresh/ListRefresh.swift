@@ -69,28 +69,15 @@ public struct ListRefresh: JobHandler {
     var walk = GitHub.Walk(
       at: place.next ?? GitHub.FollowList(upstreamKind, of: start).url(at: gate.service), after: place.page,
       through: gate.service)
-    while let url = walk.url {
-      if job.shouldStop { return .ended(.yield) }
-      let stored = try await storedPage(of: place.owner ?? known?.id, page: place.page + 1, url: url)
-      let verdict = try await gate.ask(
-        GitHub.FollowList(at: url), priority: job.priority, preferred: stored?.credential,
-        validators: stored.map { Validators(etag: $0.etag) }, redirected: GitHub.FollowList.init(at:))
+    guard let first = walk.url else { return .complete }
+    if job.shouldStop { return .ended(.yield) }
+    var url = first
+    var asked = try await ask(url, page: place.page + 1, owner: place.owner ?? known?.id, job)
+    while true {
       let page: WalkPage
-      switch verdict {
-      case .ended(let result): return .ended(result)
-      case .answered(.ok(let answer, let validators), let credential):
-        page = WalkPage(answer, validators, credential: credential)
-      case .answered(.notModified, let credential):
-        guard let stored else { return .ended(.retry(error: "upstream/invalid-answer: nothing to be unchanged")) }
-        page = WalkPage(stored, credential: credential)
-      case .answered(.gone(let status, _), _):
-        let finding = try await LostPerson(gate: gate, database: database).settle(person, known, status: status, job)
-        // The same person under a new login: from the beginning, by id.
-        return finding.found.map { .restart(.id($0)) } ?? .ended(finding.result ?? .done)
-      case .answered: return .ended(.retry(error: "upstream/invalid-answer: an answer that was not expected"))
-      }
-      guard page.ids.count <= GitHub.maxPerPage else {
-        return .ended(.retry(error: "upstream/invalid-answer: more members than a page has"))
+      switch try await reading(of: asked, person, known, job) {
+      case .page(let read): page = read
+      case .otherwise(let end): return end
       }
       if place.page == 0 {
         switch try await owner(of: page, at: start, person, known, job) {
@@ -107,16 +94,76 @@ public struct ListRefresh: JobHandler {
       }
       guard let owner = place.owner else { return .restart(start) }
       let login: String? = if walk.pagesDone == 1, case .login(let login) = start { login.description } else { nil }
-      let storing = try await store(
-        page, of: owner, login: login, url: url, walk, place,
-        expected: list == .followers ? known?.followers : known?.following, job)
-      switch storing {
-      case .stored(let reached): place = reached
-      case .replaced: return .restart(start)
-      case .busy: return .ended(.snooze(ListRefresh.restForOthers))
+      let expected = list == .followers ? known?.followers : known?.following
+      guard let next = walk.url, !job.shouldStop else {
+        let storing = try await store(page, of: owner, login: login, url: url, walk, place, expected: expected, job)
+        if let end = end(of: storing, &place, start) { return end }
+        return walk.url == nil ? .complete : .ended(.yield)
       }
+      // The next page comes while this one is stored: neither waits for the other.
+      let number = walk.pagesDone + 1
+      async let ahead = ask(next, page: number, owner: owner, job)
+      let storing = try await store(page, of: owner, login: login, url: url, walk, place, expected: expected, job)
+      if let end = end(of: storing, &place, start) { return end }
+      asked = try await ahead
+      url = next
     }
-    return .complete
+  }
+
+  /// A question for a page, and what of it is stored.
+  private struct Asked {
+    let stored: StoredPage?
+    let verdict: GitHubGate.Verdict<GitHub.FollowPage>
+  }
+
+  private func ask(_ url: String, page: Int, owner: Int64?, _ job: RunningJob) async throws -> Asked {
+    let stored = try await storedPage(of: owner, page: page, url: url)
+    let verdict = try await gate.ask(
+      GitHub.FollowList(at: url), priority: job.priority, preferred: stored?.credential,
+      validators: stored.map { Validators(etag: $0.etag) }, redirected: GitHub.FollowList.init(at:))
+    return Asked(stored: stored, verdict: verdict)
+  }
+
+  private enum PageReading {
+    case page(WalkPage)
+    case otherwise(WalkEnd)
+  }
+
+  private func reading(
+    of asked: Asked, _ person: Person, _ known: PersonStore.Known?, _ job: RunningJob
+  ) async throws -> PageReading {
+    let page: WalkPage
+    switch asked.verdict {
+    case .ended(let result): return .otherwise(.ended(result))
+    case .answered(.ok(let answer, let validators), let credential):
+      page = WalkPage(answer, validators, credential: credential)
+    case .answered(.notModified, let credential):
+      guard let stored = asked.stored else {
+        return .otherwise(.ended(.retry(error: "upstream/invalid-answer: nothing to be unchanged")))
+      }
+      page = WalkPage(stored, credential: credential)
+    case .answered(.gone(let status, _), _):
+      let finding = try await LostPerson(gate: gate, database: database).settle(person, known, status: status, job)
+      // The same person under a new login: from the beginning, by id.
+      return .otherwise(finding.found.map { .restart(.id($0)) } ?? .ended(finding.result ?? .done))
+    case .answered:
+      return .otherwise(.ended(.retry(error: "upstream/invalid-answer: an answer that was not expected")))
+    }
+    guard page.ids.count <= GitHub.maxPerPage else {
+      return .otherwise(.ended(.retry(error: "upstream/invalid-answer: more members than a page has")))
+    }
+    return .page(page)
+  }
+
+  /// Moves on behind a stored page; what else there is to do ends the walk.
+  private func end(of storing: Storing, _ place: inout WalkPlace, _ start: GitHub.AccountReference) -> WalkEnd? {
+    switch storing {
+    case .stored(let reached):
+      place = reached
+      return nil
+    case .replaced: return .restart(start)
+    case .busy: return .ended(.snooze(ListRefresh.restForOthers))
+    }
   }
 
   /// Makes the walk the list that readers see. `nil` when it must be walked once more: a page is missing, somebody has ended
