@@ -48,8 +48,11 @@ sanitize: need-run ## thread sanitizer and address sanitizer on everything below
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# First what the Swift toolchain itself stands on: its archive brings no linker, no C headers and not all of its libraries.
 need-build:
-	@.ci/packages pkg-config:/usr/bin/pkg-config libpq-dev:/usr/include/postgresql/libpq-fe.h \
+	@.ci/packages 'libncurses6:/usr/lib/*/libncurses.so.6' 'libxml2:/usr/lib/*/libxml2.so.2' \
+	  'libsqlite3-0:/usr/lib/*/libsqlite3.so.0' libc6-dev:/usr/include/stdio.h 'g++:/usr/lib/gcc/*/*/libstdc++.so' \
+	  pkg-config:/usr/bin/pkg-config libpq-dev:/usr/include/postgresql/libpq-fe.h \
 	  libcurl4-openssl-dev:/usr/include/*/curl/curl.h libssl-dev:/usr/include/openssl/evp.h
 
 # The server binaries and psql. Debian's own cluster, which the package may start, is never used: Magpie keeps a private one.
