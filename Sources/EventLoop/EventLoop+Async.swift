@@ -59,6 +59,20 @@ extension EventLoop {
     }
   }
 
+  /// Moves the calling task to the loop for as long as `body` lasts, from any thread. On the loop it costs little, but more
+  /// than not calling it.
+  ///
+  /// Code that keeps a continuation for the loop to resume waits for it in here, so that nobody waits for it elsewhere. That
+  /// matters to the thread sanitizer: a continuation that is resumed before its task has gone to sleep is handed over inside
+  /// the runtime, unseen, and everything that came with it would look like a race between two threads.
+  ///
+  /// When the loop has ended, `body` runs elsewhere: it must look at `isCurrent` before it touches what is the loop's.
+  public func hosting<Success, Failure: Error>(
+    _ body: () async throws(Failure) -> Success
+  ) async throws(Failure) -> Success {
+    try await withTaskExecutorPreference(self, operation: body)
+  }
+
   /// Runs `body` as a task on the loop and waits for it, from any thread. Cancelling the caller cancels the task.
   public func run<Success: Sendable>(_ body: @escaping @Sendable () async throws -> Success) async throws -> Success {
     // Else the task could be done before word of the cancellation reaches it.

@@ -88,8 +88,9 @@ public struct Request: Sendable {
     if loop.isCurrent {
       return try await withUnsafeThrowingContinuation { exchange.awaitBody(limit: limit, $0) }
     }
-    return try await withUnsafeThrowingContinuation { continuation in
-      exchange.loop.execute { exchange.awaitBody(limit: limit, continuation) }
+    return try await loop.hosting {
+      guard loop.isCurrent else { throw HTTPError.disconnected }
+      return try await withUnsafeThrowingContinuation { exchange.awaitBody(limit: limit, $0) }
     }
   }
 

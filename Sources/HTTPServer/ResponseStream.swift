@@ -10,12 +10,12 @@ public struct ResponseStream: Sendable {
   public func write(_ bytes: [UInt8]) async throws {
     if bytes.isEmpty { return }  // an empty chunk would end the body
     let exchange = exchange
-    try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
-      if exchange.loop.isCurrent {
-        exchange.write(bytes, continuation)
-      } else {
-        exchange.loop.execute { exchange.write(bytes, continuation) }
-      }
+    if exchange.loop.isCurrent {
+      return try await withUnsafeThrowingContinuation { exchange.write(bytes, $0) }
+    }
+    try await exchange.loop.hosting {
+      guard exchange.loop.isCurrent else { throw HTTPError.disconnected }
+      try await withUnsafeThrowingContinuation { exchange.write(bytes, $0) }
     }
   }
 

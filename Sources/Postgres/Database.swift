@@ -49,9 +49,9 @@ public final class Database: Sendable {
     let timeout = configuration.startTimeout
     // All at once; then wait for each.
     let started = lanes.map { lane in
-      Task {
+      Task(executorPreference: lane.loop) {
         await withUnsafeContinuation { continuation in
-          lane.loop.execute { lane.start(timeout: timeout) { continuation.resume(returning: $0) } }
+          lane.start(timeout: timeout) { continuation.resume(returning: $0) }
         }
       }
     }
@@ -60,15 +60,10 @@ public final class Database: Sendable {
 
   /// Closes all connections. What is under way fails with `connectionLost`, what comes later with `unavailable`.
   public func stop() async {
-    // A loop that has ended would drop what is handed to it, and its caller would wait forever.
     if isStopped.exchange(true, ordering: .acquiringAndReleasing) { return }
     for lane in lanes {
-      await withUnsafeContinuation { continuation in
-        lane.loop.execute {
-          lane.stop()
-          continuation.resume()
-        }
-      }
+      // A loop that has ended can do nothing any more, nor can its connections.
+      await lane.loop.hosting { if lane.loop.isCurrent { lane.stop() } }
     }
   }
 
@@ -91,16 +86,14 @@ public final class Database: Sendable {
   ) async throws(PostgresError) -> Rows {
     let origin = Origin(file: file, line: line)
     let lane = try lane(origin)
-    let result = await withUnsafeContinuation { continuation in
-      if lane.loop.isCurrent {
-        lane.send(query, after: preludes, timeout: timeout, origin: origin, continuation)
-      } else {
-        lane.loop.execute {
-          lane.send(query, after: preludes, timeout: timeout, origin: origin, continuation)
-        }
+    guard lane.loop.isCurrent else {
+      return try await lane.loop.hosting { () async throws(PostgresError) in
+        try await lane.query(query, after: preludes, timeout: timeout, origin: origin)
       }
     }
-    return try result.get()
+    return try await withUnsafeContinuation { continuation in
+      lane.send(query, after: preludes, timeout: timeout, origin: origin, continuation)
+    }.get()
   }
 
   /// Lends a connection of one's own to `body`. The caller must not keep it.

@@ -60,6 +60,16 @@ final class Lane: @unchecked Sendable {
     firstUp.take()?(result)
   }
 
+  /// For callers from elsewhere, hosted by the loop.
+  func query(
+    _ query: Query, after preludes: [Query], timeout: Duration?, origin: Origin
+  ) async throws(PostgresError) -> Rows {
+    guard loop.isCurrent else { throw PostgresError.ended(origin) }
+    return try await withUnsafeContinuation { continuation in
+      send(query, after: preludes, timeout: timeout, origin: origin, continuation)
+    }.get()
+  }
+
   /// Sends a statement on the session with the least under way; with none, fails at once.
   func send(
     _ query: Query, after preludes: [Query], timeout: Duration?, origin: Origin,

@@ -1,3 +1,4 @@
+import EventLoop
 import Glibc
 
 /// Work that blocks and happens rarely (migrations, the private cluster): it gets a thread of its own, so that neither a
@@ -8,16 +9,26 @@ enum OwnThread {
     init(_ run: @escaping () -> Void) { self.run = run }
   }
 
+  /// Where a thread leaves what came of it. Not with the continuation: the task may not be asleep yet when it is resumed, and
+  /// the runtime's way of handing over is unseen by the thread sanitizer then.
+  private final class Outcome<Value: Sendable>: Sendable {
+    let result = Lock<Result<Value, any Error>?>(nil)
+  }
+
   /// Runs `body` on a new thread and waits for it without blocking.
   ///
   /// - Throws: what `body` throws, or `PostgresError` of kind `unavailable` when there is no thread to be had.
   static func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-    let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, any Error>, Never>) in
-      let started = start { continuation.resume(returning: Result { try body() }) }
-      if !started {
-        continuation.resume(returning: .failure(PostgresError(.unavailable, "no thread can be started")))
+    let outcome = Outcome<Value>()
+    await withCheckedContinuation { continuation in
+      let started = start {
+        outcome.result.withLock { $0 = Result { try body() } }
+        continuation.resume()
       }
+      if !started { continuation.resume() }
     }
+    let result = outcome.result.withLock { $0 }
+    guard let result else { throw PostgresError(.unavailable, "no thread can be started") }
     return try result.get()
   }
 

@@ -47,10 +47,13 @@ final class Pool: @unchecked Sendable {
   /// - Throws: `overloaded` when too many wait already, `timeout` when none came free in time, `unavailable` when none can
   ///   be opened.
   func borrow() async throws(PostgresError) -> Session {
-    let result = await withUnsafeContinuation { (answer: Answer) in
-      if loop.isCurrent { take(answer) } else { loop.execute { [self] in take(answer) } }
+    guard loop.isCurrent else {
+      return try await loop.hosting { () async throws(PostgresError) in
+        guard loop.isCurrent else { throw PostgresError.ended(nil) }
+        return try await borrow()
+      }
     }
-    return try result.get()
+    return try await withUnsafeContinuation { (answer: Answer) in take(answer) }.get()
   }
 
   /// Returns a connection. One that is still in a transaction is rolled back first; one that is busy is closed.

@@ -57,6 +57,11 @@ public struct PostgresError: Error, Sendable {
     details = Details(kind: kind, message: message, sql: sql, origin: origin)
   }
 
+  /// For calls that come when the loop they need is gone.
+  static func ended(_ origin: Origin?) -> PostgresError {
+    PostgresError(.unavailable, "the loop has ended", origin: origin)
+  }
+
   /// What callers act upon.
   public var kind: Kind { details.kind }
   /// The server's code. Present for `server`, and for `connectionLost` when the server said why.

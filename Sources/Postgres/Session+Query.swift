@@ -5,14 +5,14 @@ extension Session {
   func query(
     _ query: Query, after preludes: [Query], timeout: Duration?, origin: Origin
   ) async throws(PostgresError) -> Rows {
-    let result = await withUnsafeContinuation { continuation in
-      if loop.isCurrent {
-        send(query, after: preludes, timeout: timeout, origin: origin, .task(continuation))
-      } else {
-        loop.execute { [self] in
-          send(query, after: preludes, timeout: timeout, origin: origin, .task(continuation))
-        }
+    guard loop.isCurrent else {
+      return try await loop.hosting { () async throws(PostgresError) in
+        guard loop.isCurrent else { throw PostgresError.ended(origin) }
+        return try await self.query(query, after: preludes, timeout: timeout, origin: origin)
       }
+    }
+    let result = await withUnsafeContinuation { continuation in
+      send(query, after: preludes, timeout: timeout, origin: origin, .task(continuation))
     }
     return try result.get()
   }

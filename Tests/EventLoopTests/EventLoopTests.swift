@@ -23,6 +23,17 @@ import Testing
     }
   }
 
+  @Test func hostedCodeRunsOnTheLoopAndItsCallerStaysOffIt() async throws {
+    let loop = try await withLoop { loop in
+      #expect(await loop.hosting { loop.isCurrent })
+      #expect(!loop.isCurrent)
+      await #expect(throws: CancellationError.self) { try await loop.hosting { throw CancellationError() } }
+      return loop
+    }
+    // The loop has ended.
+    #expect(await loop.hosting { !loop.isCurrent })
+  }
+
   @Test func sleepReturnsToTheLoopAfterTheDelay() async throws {
     try await withLoop { loop in
       let (elapsed, onLoop) = try await loop.run {

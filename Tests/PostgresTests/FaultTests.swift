@@ -46,6 +46,19 @@ import Testing
     }
   }
 
+  @Test func whatComesAfterTheLoopsHaveEndedFailsInsteadOfWaiting() async throws {
+    let url = try await TestCluster.database()
+    let group = try EventLoopGroup(count: 1, name: "test")
+    let database = try Database(Database.Configuration(connectionString: url), group: group)
+    try await database.start()
+    group.stop()
+    let error = await #expect(throws: PostgresError.self) { try await database.query("SELECT 1") }
+    #expect(error?.kind == .unavailable)
+    let pooledError = await #expect(throws: PostgresError.self) { try await database.pooled { _ in } }
+    #expect(pooledError?.kind == .unavailable)
+    await database.stop()
+  }
+
   @Test func serverEndsSlowStatementsAndTheConnectionStays() async throws {
     let url = try await TestCluster.database()
     try await withDatabase(url, configure: { $0.statementTimeout = .milliseconds(100) }) { (database) async throws in
