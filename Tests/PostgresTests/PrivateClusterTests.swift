@@ -74,6 +74,41 @@ import Testing
     }
   }
 
+  @Test func secondUserTakesTheServerOverWhenTheFirstEnds() async throws {
+    try await withDirectory("heir") { directory in
+      let first = cluster(directory, isDurable: true)
+      let second = cluster(directory, isDurable: true)
+      let url = try await first.start()
+      _ = try await second.start()
+      try await withDatabase(url) { database in
+        try await database.query("CREATE TABLE kept AS SELECT 1 AS id")
+        await first.stop()
+        #expect(first.serverProcess == nil)
+        try await eventually { second.serverProcess != nil }
+        try await eventually { (try? await database.column(Int.self, "SELECT id FROM kept")) == [1] }
+      }
+      await second.stop()
+      #expect(second.serverProcess == nil)
+      #expect(!Files.exists(directory + "/data/postmaster.pid"))
+    }
+  }
+
+  @Test func usersWhoStartAtOnceShareOneServer() async throws {
+    try await withDirectory("rush") { directory in
+      let clusters = (0..<4).map { _ in cluster(directory) }
+      let urls = try await withThrowingTaskGroup(of: String.self) { tasks in
+        for cluster in clusters { tasks.addTask { try await cluster.start() } }
+        return try await tasks.reduce(into: Set()) { $0.insert($1) }
+      }
+      let url = try #require(urls.first)
+      #expect(urls.count == 1)
+      #expect(clusters.filter { $0.serverProcess != nil }.count == 1)
+      #expect(try await column(Int.self, "SELECT 1", of: url) == [1])
+      for cluster in clusters { await cluster.stop() }
+      #expect(!Files.exists(directory + "/data/postmaster.pid"))
+    }
+  }
+
   @Test func serverLeftBehindIsEndedAndReplaced() async throws {
     try await withDirectory("stale") { directory in
       let (layout, user, program) = try await ended(directory)

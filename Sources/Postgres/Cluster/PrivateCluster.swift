@@ -6,8 +6,9 @@ import Glibc
 /// started again when it dies. Reachable by the Unix socket `DIRECTORY/socket` alone, which only the owner may enter.
 ///
 /// Root cannot run PostgreSQL; under root it runs as `postgres`, or as `nobody`. The process that has the lock
-/// `DIRECTORY/lock` runs the server; others that are pointed at the same directory meanwhile just use it. The server gets a
-/// signal from the kernel when its owner dies, whatever killed it, and shuts down in order.
+/// `DIRECTORY/lock` runs the server; others that are pointed at the same directory meanwhile use it, and one of them takes
+/// over when that process ends. The server gets a signal from the kernel when its owner dies, whatever killed it, and shuts
+/// down in order.
 public final class PrivateCluster: Sendable {
   /// One clear line that says what to do.
   public struct Failure: Error, Sendable, CustomStringConvertible {
@@ -30,6 +31,8 @@ public final class PrivateCluster: Sendable {
 
   /// Role and database that `start` makes. The role may make roles and databases and is not a superuser.
   public static let owner = "magpie"
+  /// Names the lock for making them among the advisory locks of database `postgres`: "owner" in ASCII.
+  private static let creationLock: Int64 = 0x6F77_6E65_72
   /// `sun_path` holds 108 bytes with the closing zero.
   static let longestSocketPath = 107
 
@@ -43,6 +46,7 @@ public final class PrivateCluster: Sendable {
   private struct State {
     var supervisor: Supervisor?
     var lock: Int32 = -1
+    var succession: Succession?
   }
 
   /// Starts nothing yet.
@@ -70,6 +74,8 @@ public final class PrivateCluster: Sendable {
   /// Shuts the server down, breaking off what its sessions do, and waits for its end. Nothing happens when another process
   /// runs it.
   public func stop() async {
+    // First, so that nothing is started behind this.
+    if let succession = state.withLock({ $0.succession.take() }) { _ = try? await OwnThread.run { succession.stop() } }
     let (supervisor, lock) = state.withLock { state in
       defer { state = State() }
       return (state.supervisor, state.lock)
@@ -98,26 +104,40 @@ public final class PrivateCluster: Sendable {
   private func startBlocking() throws -> String {
     try Files.makeDirectory(givenDirectory)
     let layout = try ClusterLayout(root: try Files.absolute(givenDirectory))
-    let isOwner = try takeLock(layout)
-    if isOwner {
-      do { try launch(layout) } catch {
-        releaseLock()
-        throw error
-      }
-    }
+    if try !takeOver(layout) { try awaitSuccession(layout) }
     let superuser = try ConnectionParameters(
       PrivateCluster.connectionString(socket: layout.socket, user: "postgres", database: "postgres"),
       applicationName: nil)
     do {
-      let connection = try waitUntilReady(superuser, layout)
-      if isOwner { try createOwner(connection) }
+      try createOwner(try waitUntilReady(superuser, layout))
     } catch {
+      state.withLock { $0.succession.take() }?.stop()
       state.withLock { $0.supervisor.take() }?.stop()
       releaseLock()
       throw error
     }
     return PrivateCluster.connectionString(
       socket: layout.socket, user: PrivateCluster.owner, database: PrivateCluster.owner)
+  }
+
+  /// Runs the server, unless another process does: `false`.
+  private func takeOver(_ layout: ClusterLayout) throws -> Bool {
+    guard try takeLock(layout) else { return false }
+    do { try launch(layout) } catch {
+      releaseLock()
+      throw error
+    }
+    return true
+  }
+
+  private func awaitSuccession(_ layout: ClusterLayout) throws {
+    let succession = Succession { [weak self] in
+      guard let self else { return true }
+      // What fails now, such as a server that does not end, may go well the next time.
+      return (try? self.takeOver(layout)) ?? false
+    }
+    state.withLock { $0.succession = succession }
+    guard succession.start() else { throw Failure("no thread can be started for the private cluster") }
   }
 
   /// The lock is the kernel's, so it goes with the process that holds it, however that ends.
@@ -174,8 +194,10 @@ public final class PrivateCluster: Sendable {
     }
   }
 
+  /// Under a lock that goes with the connection: all who share the server do this, since any of them may be the first.
   private func createOwner(_ connection: BlockingConnection) throws {
     let owner = PrivateCluster.owner
+    _ = try connection.query("SELECT pg_advisory_lock(\(PrivateCluster.creationLock))")
     if try connection.query("SELECT FROM pg_roles WHERE rolname = \(owner)").isEmpty {
       try connection.script("CREATE ROLE \(owner) LOGIN CREATEROLE CREATEDB")
     }
