@@ -39,6 +39,7 @@ struct ServeCommand {
       }
       let server = Server(
         group: group, listener: listener, configuration: configuration(counters), respond: table.respond)
+      signals.hasStarted()
       try await server.start()
       let worker = hasWorker ? try await WorkerPart(process) : nil
       let admin = try await process.startAdminServer(

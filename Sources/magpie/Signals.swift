@@ -10,6 +10,7 @@ final class Signals: Sendable {
   enum Event: Sendable { case terminate, reload }
 
   let events: AsyncStream<Event>
+  private let isStarting = Atomic(true)
 
   /// Keeps these signals from ending the process by themselves.
   static func block() {
@@ -28,7 +29,7 @@ final class Signals: Sendable {
     let (events, continuation) = AsyncStream.makeStream(of: Event.self)
     self.events = events
     var thread = pthread_t()
-    let context = Unmanaged.passRetained(Box(continuation)).toOpaque()
+    let context = Unmanaged.passRetained(Box(self, continuation)).toOpaque()
     let code = pthread_create(
       &thread, nil,
       { context in
@@ -40,9 +41,18 @@ final class Signals: Sendable {
     pthread_detach(thread)
   }
 
+  /// From now on `terminate` is an event. Until then there is nothing to drain, and steps that nobody can call off, such as
+  /// connecting to a database that is silent: the process just ends. A private cluster's server sees that and ends too.
+  func hasStarted() { isStarting.store(false, ordering: .relaxed) }
+
   private final class Box: Sendable {
+    private let signals: Signals
     private let continuation: AsyncStream<Event>.Continuation
-    init(_ continuation: AsyncStream<Event>.Continuation) { self.continuation = continuation }
+
+    init(_ signals: Signals, _ continuation: AsyncStream<Event>.Continuation) {
+      self.signals = signals
+      self.continuation = continuation
+    }
 
     func wait() {
       var set = Signals.signals
@@ -52,6 +62,8 @@ final class Signals: Sendable {
         guard sigwait(&set, &number) == 0 else { continue }
         if number == SIGHUP {
           continuation.yield(.reload)
+        } else if signals.isStarting.load(ordering: .relaxed) {
+          _exit(0)
         } else if isEnding {
           _exit(1)  // asked twice: at once, whatever is under way
         } else {

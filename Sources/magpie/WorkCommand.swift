@@ -10,6 +10,7 @@ struct WorkCommand {
     let process = try await ServerProcess(settings)
     do {
       let worker = try await WorkerPart(process)
+      signals.hasStarted()
       let group = try EventLoopGroup(count: 1, name: "admin")
       let admin = try await process.startAdminServer(
         on: group, isReady: { await worker.isReady }, metrics: { worker.metrics })

@@ -57,7 +57,8 @@ enum ChildProcess {
     return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
   }
 
-  /// Runs a program to its end and collects what it says, at most 64 KiB.
+  /// Runs a program to its end and collects what it says, at most 64 KiB. When the calling thread ends before, so does the
+  /// program.
   static func run(
     _ path: String, _ arguments: [String], user: User? = nil
   ) throws(SystemError) -> (status: Int32, output: String) {
@@ -68,7 +69,7 @@ enum ChildProcess {
     if made < 0 { throw SystemError("pipe2") }
     let child: pid_t
     do throws(SystemError) {
-      child = try start(path, arguments, user: user, output: ends.1)
+      child = try start(path, arguments, user: user, output: ends.1, deathSignal: SIGINT)
     } catch {
       System.close(ends.0)
       System.close(ends.1)

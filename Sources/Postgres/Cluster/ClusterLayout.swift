@@ -72,8 +72,9 @@ struct ClusterLayout {
     if !Files.names(in: data).isEmpty {
       throw PrivateCluster.Failure("\(data) is neither empty nor a PostgreSQL data directory")
     }
-    let unfinished = data + ".new"
-    Files.remove(unfinished)
+    // Left by those that ended while they made theirs. The initdb of one may still be about to remove it, so names differ.
+    for name in Files.names(in: root) where name.hasPrefix("data.new-") { Files.remove("\(root)/\(name)") }
+    let unfinished = "\(data).new-\(String(UInt32.random(in: 0...UInt32.max), radix: 36))"
     try makeOwned(unfinished, user)
     var arguments = [
       "--pgdata=\(unfinished)", "--username=postgres", "--auth=trust", "--encoding=UTF8", "--lc-collate=C",
