@@ -175,14 +175,22 @@ CREATE FUNCTION magpie.store_summaries(
   p_seen_at timestamptz)
 RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_former bigint[];
 BEGIN
-  -- A login that somebody else bears now is given up by whoever had it.
-  UPDATE magpie.github_user u SET login_key = NULL
-    FROM unnest(p_ids, p_logins) AS n(id, login)
-   WHERE u.login_key = lower(n.login) AND u.id <> n.id;
+  -- A login that somebody else bears now is given up by whoever had it. OFFSET 0 has each login looked up: a plan that was made
+  -- while the table was small would go on reading all of it.
+  v_former := ARRAY(SELECT f.id FROM unnest(p_ids, p_logins) AS n(id, login)
+    CROSS JOIN LATERAL (SELECT u.id FROM magpie.github_user u WHERE u.login_key = lower(n.login) AND u.id <> n.id OFFSET 0) AS f);
+  IF cardinality(v_former) > 0 THEN
+    UPDATE magpie.github_user u SET login_key = NULL WHERE u.id = ANY (v_former);
+  END IF;
   INSERT INTO magpie.github_user AS u (id, login, login_key, name, type, avatar_url, search, summary, summary_at)
   SELECT n.id, n.login, CASE WHEN n.bears THEN lower(n.login) END, nullif(n.name, ''), n.type, n.avatar,
-         magpie.fold(concat_ws(' ', n.login, nullif(n.name, ''))), n.document, p_seen_at
+         -- ASCII has no accents, and most people have nothing else.
+         CASE WHEN octet_length(n.login || n.name) = char_length(n.login || n.name) THEN lower(concat_ws(' ', n.login, nullif(n.name, '')))
+              ELSE magpie.fold(concat_ws(' ', n.login, nullif(n.name, ''))) END,
+         n.document, p_seen_at
     FROM unnest(p_ids, p_logins, p_bear, p_names, p_types, p_avatars, p_documents)
          AS n(id, login, bears, name, type, avatar, document)
   ON CONFLICT (id) DO UPDATE SET
@@ -305,7 +313,8 @@ BEGIN
     SELECT coalesce(max(p.first + cardinality(p.members)), 0), count(*) FILTER (WHERE p.unchanged) INTO v_first, v_unchanged
       FROM magpie.walk_page p WHERE p.walk_id = p_walk;
   END IF;
-  v_before := ARRAY(SELECT m FROM magpie.walk_page p, unnest(p.members) AS m WHERE p.walk_id = p_walk AND p.page >= p_page - 2);
+  v_before := ARRAY(SELECT m FROM magpie.walk_page p, unnest(p.members) AS m
+                     WHERE p.walk_id = p_walk AND p.page = ANY (ARRAY[p_page - 1, p_page - 2]));
   v_members := p_members;
   IF (SELECT count(DISTINCT m) < count(*) FROM unnest(p_members || v_before) AS m) THEN
     SELECT coalesce(array_agg(m.id ORDER BY m.n), '{}') INTO v_members
@@ -328,10 +337,11 @@ BEGIN
   VALUES (p_walk, p_page, v_first, v_members, v_documents, magpie.digests(v_documents), p_url, p_next_url,
     CASE WHEN cardinality(v_members) = cardinality(p_members) THEN p_etag END, p_credential, p_unchanged);
   INSERT INTO magpie.follow_edge (listing_id, member_id, first_generation)
-  -- Nobody else adds to this list: a list has one walk, whose row is locked.
+  -- Nobody else adds to this list: a list has one walk, whose row is locked. OFFSET 0 has each member looked up, where the
+  -- planner, who does not know how long lists are, would read the whole list for every page.
   SELECT v_walk.listing_id, m, v_walk.generation FROM unnest(v_members) AS m
    WHERE NOT EXISTS (SELECT FROM magpie.follow_edge e
-                      WHERE e.listing_id = v_walk.listing_id AND e.member_id = m AND e.gone_generation IS NULL);
+                      WHERE e.listing_id = v_walk.listing_id AND e.member_id = m AND e.gone_generation IS NULL OFFSET 0);
   UPDATE magpie.walk w SET pages = p_page, members = v_first + cardinality(v_members),
          pages_unchanged = v_unchanged + p_unchanged::int,
          drift = w.drift + cardinality(p_members) - cardinality(v_members),

@@ -77,24 +77,22 @@ extension ListRefresh {
     let reached = arrived
     let storing = try await database.transaction(retries: 5) { transaction -> Storing in
       if let login { try await PersonStore.note(owner, login: login, in: transaction) }
-      let opened = try await transaction.query("SELECT magpie.open_walk(\(owner), \(list.rawValue), \(job.id))")
-      guard let walkID = try opened[0].decode(Int64?.self) else {
+      // In one statement: the walk, its people, its page. A walk that is not the expected one gets nothing.
+      let stored = try await transaction.query(
+        """
+        SELECT o.walk, CASE WHEN o.walk = coalesce(\(reached.walk), o.walk) THEN \(fragment: PersonStore.storing(page.members)) END,
+          CASE WHEN o.walk = coalesce(\(reached.walk), o.walk) THEN
+            magpie.store_page(o.walk, \(Int32(reached.page)), \(page.ids), \(page.documents), \(url), \(page.next), \(page.etag),
+              \(page.credential), \(page.isUnchanged), \(pages.map { Int32(clamping: $0) }), \(expected)) END
+          FROM (SELECT magpie.open_walk(\(owner), \(list.rawValue), \(job.id)) AS walk OFFSET 0) AS o
+        """)
+      guard let walkID = try stored[0].decode(Int64?.self, at: 0) else {
         try await job.checkpoint(in: transaction, nil)
         return .busy
       }
       var reached = reached
-      if let expected = reached.walk, expected != walkID {
-        try await job.checkpoint(in: transaction, nil)
-        return .replaced
-      }
       reached.walk = walkID
-      if !page.members.isEmpty { try await PersonStore.store(page.members, in: transaction) }
-      let count = try await transaction.query(
-        """
-        SELECT magpie.store_page(\(walkID), \(Int32(reached.page)), \(page.ids), \(page.documents), \(url), \(page.next),
-          \(page.etag), \(page.credential), \(page.isUnchanged), \(pages.map { Int32(clamping: $0) }), \(expected))
-        """)
-      let isStored = try count[0].decode(Int64?.self) != nil
+      let isStored = try stored[0].decode(Int64?.self, at: 2) != nil
       try await job.checkpoint(
         in: transaction, isStored ? reached.json : nil, done: Int64(walk.pagesDone), total: pages)
       return isStored ? .stored(reached) : .replaced

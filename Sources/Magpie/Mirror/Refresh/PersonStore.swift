@@ -51,17 +51,21 @@ enum PersonStore {
   }
 
   static func store(_ members: [GitHub.Member], in transaction: Transaction) async throws {
+    _ = try await transaction.query("SELECT \(fragment: storing(members))")
+  }
+
+  /// Stores the people of a page, as a part of another statement.
+  static func storing(_ members: [GitHub.Member]) -> Query {
     let members = inOrder(members)
     // Of several with one login the newest account bears it.
     var bearers: [String: Int64] = [:]
     for member in members { bearers[member.login.lowercased()] = member.id }
-    _ = try await transaction.query(
-      """
-      SELECT magpie.store_summaries(\(members.map(\.id)), \(members.map(\.login)),
+    return """
+      magpie.store_summaries(\(members.map(\.id)), \(members.map(\.login)),
         \(members.map { bearers[$0.login.lowercased()] == $0.id }), \(members.map { $0.name ?? "" }),
         \(members.map { $0.type ?? "User" }), \(members.map { $0.avatarURL ?? "" }),
         \(members.map { String(decoding: $0.document, as: UTF8.self) }), now())
-      """)
+      """
   }
 
   /// By id and each once, the first that the page shows: so sorted, the database need not sort them with their documents.
