@@ -99,19 +99,18 @@ async def followers(request):
         rows = await connection.fetch(FOLLOWERS, token, login, "followers", first, first + size)
         if not rows:
             return Response(status_code=401)
-        head = json.loads(rows[0]["head"])
-        account, version, walk, stored, expected, age = head[0], head[1], head[5], head[7], head[8], int(head[11])
+        head = rows[0]
         keys = []
-        for row in sorted(rows[1:], key=lambda row: row["first"]):
+        for row in sorted(rows, key=lambda row: row["first"]):
             keys += zip(row["ids"], row["digests"])
-        documents = await items(connection, walk, keys, first, first + size)
-        people = await starred_people(connection, token, account, version)
+        documents = await items(connection, head["walk_id"], keys, first, first + size)
+        people = await starred_people(connection, token, head["account_id"], head["version"])
     plain = '{"favorite":false,"tags":[]}'
     parts = [document + people.get(key[0], plain) + "}" for key, document in zip(keys, documents)]
     url = f"{PUBLIC}/github/users/{login}/followers?per_page={size}&page="
     return answer(
-        request, "[" + ",".join(parts) + "]", link=f'<{url}{page + 1}>; rel="next"', age=str(age),
-        **{"cache-status": "magpie; hit", "magpie-coverage": f"{stored}/{expected}"})
+        request, "[" + ",".join(parts) + "]", link=f'<{url}{page + 1}>; rel="next"', age=str(int(head["age"])),
+        **{"cache-status": "magpie; hit", "magpie-coverage": f"{head['members']}/{head['expected']}"})
 
 
 app = Starlette(

@@ -71,18 +71,18 @@ public struct StoredList: Sendable {
     for index in items.indices { body(items[index], tags[ids[index]]) }
   }
 
+  /// The walk that readers see, or the one they have pinned, if it is still there.
+  private static func walk(_ pinned: Int64?) -> Query {
+    guard let pinned else { return "LEFT JOIN magpie.walk w ON w.id = l.walk_id" }
+    return """
+      LEFT JOIN LATERAL (SELECT w.* FROM magpie.walk w
+        WHERE w.listing_id = l.id AND (w.id = l.walk_id OR w.id = \(pinned) AND w.state = 'complete')
+        ORDER BY w.id = \(pinned) DESC LIMIT 1) w ON true
+      """
+  }
+
   /// What a read begins with: who asks, whose list it is, and which walk.
   static func head(_ kind: FollowKind, of person: Person, walk pinned: Int64?, token: [UInt8]) -> Query {
-    let walk: Query =
-      if let pinned {
-        """
-        LEFT JOIN LATERAL (SELECT w.* FROM magpie.walk w
-          WHERE w.listing_id = l.id AND (w.id = l.walk_id OR w.id = \(pinned) AND w.state = 'complete')
-          ORDER BY w.id = \(pinned) DESC LIMIT 1) w ON true
-        """
-      } else {
-        "LEFT JOIN magpie.walk w ON w.id = l.walk_id"
-      }
     // The lateral join with its limit is opened only when the account is known to row-level security.
     return """
       WITH me AS MATERIALIZED (SELECT magpie.authenticate(\(token)) AS account_id),
@@ -94,7 +94,7 @@ public struct StoredList: Sendable {
           LEFT JOIN LATERAL (SELECT a.version FROM magpie.account a WHERE a.id = me.account_id LIMIT 1) a ON true
           LEFT JOIN magpie.github_user u ON \(fragment: person.condition)
           LEFT JOIN magpie.listing l ON l.owner_id = u.id AND l.kind = \(kind.rawValue)
-          \(fragment: walk)
+          \(fragment: walk(pinned))
          WHERE me.account_id IS NOT NULL)
       """
   }
@@ -106,18 +106,24 @@ public struct StoredList: Sendable {
       extract(epoch FROM now() - h.validated_at)::float8)::text
     """
 
-  /// The first row has no position and tells of the list; then come the parts of the upstream's pages, members and digests,
-  /// but not the documents: what is not remembered is asked for once more.
+  /// A row for each of the upstream's pages that the part touches, with members and digests, but not the documents: what is not
+  /// remembered is asked for once more. What tells of the list stands in each of the few rows, which costs less than a row of
+  /// its own.
   static func query(_ kind: FollowKind, of person: Person, _ range: ListRange, token: [UInt8]) -> Query {
     let end = range.first + Int64(range.count)
     return """
-      \(fragment: head(kind, of: person, walk: range.walk, token: token))
-      SELECT \(unsafe: headColumn), NULL::bigint, NULL::bigint[], NULL::bigint[] FROM head h
-      UNION ALL
-      SELECT NULL, p.first, p.members[greatest(\(range.first) - p.first, 0) + 1:\(end) - p.first],
+      WITH me AS MATERIALIZED (SELECT magpie.authenticate(\(token)) AS account_id)
+      SELECT me.account_id, a.version, u.id, u.login_key, u.state, w.id, l.generation, w.members, w.expected, l.fetched_at,
+             l.validated_at, extract(epoch FROM now() - l.validated_at)::float8,
+             p.first, p.members[greatest(\(range.first) - p.first, 0) + 1:\(end) - p.first],
              p.digests[greatest(\(range.first) - p.first, 0) + 1:\(end) - p.first]
-        FROM head h
-        JOIN magpie.walk_page p ON p.walk_id = h.walk_id AND p.first > \(range.first) - 100 AND p.first < \(end)
+        FROM me
+        LEFT JOIN LATERAL (SELECT a.version FROM magpie.account a WHERE a.id = me.account_id LIMIT 1) a ON true
+        LEFT JOIN magpie.github_user u ON \(fragment: person.condition)
+        LEFT JOIN magpie.listing l ON l.owner_id = u.id AND l.kind = \(kind.rawValue)
+        \(fragment: walk(range.walk))
+        LEFT JOIN magpie.walk_page p ON p.walk_id = w.id AND p.first > \(range.first) - 100 AND p.first < \(end)
+       WHERE me.account_id IS NOT NULL
       """
   }
 
@@ -142,19 +148,28 @@ extension StoredList {
   }
 
   static func read(_ rows: Rows) throws(PostgresError) -> (Reading, [ItemMemory.Key]) {
-    var head: String?
+    guard let row = rows.first else { return (.nobody, []) }
+    let account = try row.decode(Int64.self, at: 0)
+    guard let owner = try rows.integer(row: 0, column: 2) else { return (.unknown(account: account), []) }
+    let stored = try rows.integer(row: 0, column: 7) ?? 0
+    let list = StoredList(
+      ownerID: owner, owner: Person(storedLogin: row[3], id: owner), ownerState: row[4] ?? "ok",
+      walk: try rows.integer(row: 0, column: 5), isComplete: try rows.integer(row: 0, column: 6) ?? 0 > 0,
+      stored: stored,
+      expected: try rows.integer(row: 0, column: 8) ?? stored,
+      freshness: Freshness(
+        try row.decode(Instant?.self, at: 9), try row.decode(Instant?.self, at: 10),
+        try row.decode(Double?.self, at: 11)),
+      account: account, favoritesVersion: try rows.integer(row: 0, column: 1) ?? 0)
     var parts: [(first: Int64, keys: [ItemMemory.Key])] = []
     for index in 0..<rows.count {
-      guard let first = try rows.integer(row: index, column: 1) else {
-        head = rows[index][0]
-        continue
-      }
-      let ids = try rows.integers(row: index, column: 2)
-      let digests = try rows.integers(row: index, column: 3)
+      guard let first = try rows.integer(row: index, column: 12) else { continue }
+      let ids = try rows.integers(row: index, column: 13)
+      let digests = try rows.integers(row: index, column: 14)
       parts.append((first, zip(ids, digests).map { ItemMemory.Key(id: $0, digest: $1) }))
     }
     parts.sort { $0.first < $1.first }
-    return (reading(head), parts.count == 1 ? parts[0].keys : parts.flatMap(\.keys))
+    return (.list(list), parts.count == 1 ? parts[0].keys : parts.flatMap(\.keys))
   }
 
   /// Reads `headColumn`.
