@@ -5,12 +5,20 @@ public protocol UpstreamRequest: Sendable {
   /// What a good answer holds.
   associatedtype Answer: Sendable
 
+  /// The budget it is taken from, such as `core` or `search`; what the answer says was charged may be another.
+  var resource: String { get }
+
   /// The call to send. A credential goes along only to the service's own origin. With validators the answer may be
   /// ``Outcome/notModified``; they must come from the same URL and the same credential.
   func call(to service: UpstreamService, credential: Credential?, validators: Validators?) -> UpstreamCall
 
   /// What an answer means. The status is judged before the body, and no answer whatever is an error here.
   func reply(to answer: UpstreamAnswer, from service: UpstreamService) -> Reply<Answer>
+}
+
+extension UpstreamRequest {
+  /// GitHub's budget for everything that has none of its own.
+  public var resource: String { "core" }
 }
 
 /// A secret that is sent to an upstream. It prints as nothing.

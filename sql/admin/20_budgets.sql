@@ -77,7 +77,8 @@ BEGIN
       UPDATE magpie.budget y SET
           remaining = greatest(0, CASE WHEN b.reset_at <= v_at THEN b.window_limit ELSE b.remaining END - p_count),
           reset_at = CASE WHEN b.reset_at <= v_at THEN v_at + b.window_span ELSE b.reset_at END,
-          confirmed = b.confirmed AND b.reset_at > v_at
+          confirmed = b.confirmed AND b.reset_at > v_at,
+          outstanding = b.outstanding + p_count
         WHERE y.credential = v_id AND y.resource = p_resource;
       credential := v_id;
       RETURN;
@@ -94,12 +95,15 @@ COMMENT ON FUNCTION magpie.take_budget IS
   'Asks for requests to an upstream. credential: granted. Otherwise reason, and seconds to wait (null: it will not open by itself).';
 
 -- Tells what the upstream said. outcome: ok, spent (window used up), limited (secondary limit), unauthorized, or lost (no answer).
+-- The figures belong to the resource the answer names (p_charged), which need not be the one that was granted, nor be known.
+DROP FUNCTION IF EXISTS magpie.settle_budget(text, text, int, text, int, int, double precision, int, double precision);
 CREATE OR REPLACE FUNCTION magpie.settle_budget(
   p_credential text, p_resource text, p_count int, p_outcome text,
   p_limit int DEFAULT NULL, p_remaining int DEFAULT NULL, p_reset_seconds double precision DEFAULT NULL,
-  p_refund int DEFAULT 0, p_block_seconds double precision DEFAULT NULL)
+  p_refund int DEFAULT 0, p_block_seconds double precision DEFAULT NULL, p_charged text DEFAULT NULL)
 RETURNS void LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
+  v_charged text := coalesce(p_charged, p_resource);
   c magpie.credential;
   b magpie.budget;
   v_now timestamptz;
@@ -129,8 +133,19 @@ BEGIN
       bucket = CASE WHEN p_outcome = 'limited' THEN least(x.bucket, 1) ELSE x.bucket END,
       bucket_at = CASE WHEN p_outcome = 'limited' THEN greatest(x.bucket_at, c.blocked_until) ELSE x.bucket_at END
     WHERE x.id = p_credential;
+  UPDATE magpie.budget y SET outstanding = greatest(0, y.outstanding - p_count)
+   WHERE y.credential = p_credential AND y.resource = p_resource;
 
-  SELECT y.* INTO b FROM magpie.budget y WHERE y.credential = p_credential AND y.resource = p_resource;
+  IF v_charged <> p_resource THEN
+    UPDATE magpie.budget y SET remaining = least(y.window_limit, y.remaining + p_count)
+     WHERE y.credential = p_credential AND y.resource = p_resource AND y.reset_at > v_now;
+    -- A name that nobody has announced. There are about a dozen; an upstream that makes them up fills no table.
+    INSERT INTO magpie.budget AS y (credential, resource, window_limit, window_span, remaining)
+    SELECT p_credential, v_charged, coalesce(p_limit, p_remaining, 0), interval '1 hour', coalesce(p_remaining, p_limit, 0)
+     WHERE (SELECT count(*) FROM magpie.budget n WHERE n.credential = p_credential) < 32
+    ON CONFLICT DO NOTHING;
+  END IF;
+  SELECT y.* INTO b FROM magpie.budget y WHERE y.credential = p_credential AND y.resource = v_charged;
   IF NOT FOUND THEN RETURN; END IF;
   b.window_limit := coalesce(p_limit, b.window_limit);
   b.remaining := b.remaining + greatest(0, p_refund);
@@ -141,7 +156,7 @@ BEGIN
     ELSIF b.confirmed AND v_reset <= b.reset_at + interval '5 s' THEN
       b.remaining := least(b.remaining, p_remaining);      -- answers overtake each other: the lowest is the latest
     ELSE
-      b.remaining := greatest(0, p_remaining - c.outstanding);
+      b.remaining := greatest(0, p_remaining - b.outstanding);
       b.reset_at := v_reset;
       b.confirmed := true;
     END IF;
@@ -155,10 +170,10 @@ BEGIN
   END IF;
   UPDATE magpie.budget y SET window_limit = b.window_limit, remaining = b.remaining, reset_at = b.reset_at,
       confirmed = b.confirmed
-    WHERE y.credential = p_credential AND y.resource = p_resource;
+    WHERE y.credential = p_credential AND y.resource = v_charged;
 END $$;
 COMMENT ON FUNCTION magpie.settle_budget IS
-  'Returns grants with what the answer said. p_refund: requests that turned out not to be charged, such as an authorized 304.';
+  'Returns grants with what the answer said. p_refund: requests that turned out not to be charged, such as an authorized 304. p_charged: the budget the answer names, if it is not the granted one.';
 
 -- Says which credentials a process holds. Budgets start as guesses; the first answer corrects them.
 CREATE OR REPLACE FUNCTION magpie.register_credential(
@@ -173,6 +188,9 @@ BEGIN
       max_outstanding = EXCLUDED.max_outstanding,
       -- Grants of processes that died are never settled. No request lasts a minute.
       outstanding = CASE WHEN c.taken_at < now() - interval '60 s' THEN 0 ELSE c.outstanding END;
+  UPDATE magpie.budget y SET outstanding = 0
+   WHERE y.credential = p_id AND y.outstanding > 0
+     AND EXISTS (SELECT FROM magpie.credential x WHERE x.id = p_id AND x.outstanding = 0);
   INSERT INTO magpie.budget (credential, resource, window_limit, window_span, remaining)
   SELECT p_id, r, l, make_interval(secs => s), l FROM unnest(p_resources, p_limits, p_spans) AS u (r, l, s) ORDER BY r
   ON CONFLICT DO NOTHING;

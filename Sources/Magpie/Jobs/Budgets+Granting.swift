@@ -90,6 +90,8 @@ extension Budgets {
 
     /// How the request was taken.
     public var outcome: Outcome
+    /// The budget that was charged, if the answer said; the figures are that one's, whatever was granted.
+    public var resource: String?
     /// Requests in a window, if the answer said.
     public var limit: Int?
     /// Requests left, if the answer said.
@@ -103,10 +105,12 @@ extension Budgets {
 
     /// Describes an answer.
     public init(
-      _ outcome: Outcome, limit: Int? = nil, remaining: Int? = nil, reset: Duration? = nil, blockedFor: Duration? = nil,
+      _ outcome: Outcome, resource: String? = nil, limit: Int? = nil, remaining: Int? = nil, reset: Duration? = nil,
+      blockedFor: Duration? = nil,
       refund: Int = 0
     ) {
       self.outcome = outcome
+      self.resource = resource
       self.limit = limit
       self.remaining = remaining
       self.reset = reset
@@ -123,7 +127,7 @@ extension Budgets {
       """
       SELECT magpie.settle_budget(\(grant.credential), \(grant.resource), \(grant.count)::int, \(answer.outcome.rawValue),
         \(answer.limit)::int, \(answer.remaining)::int, \(answer.reset?.inSeconds), \(answer.refund)::int,
-        \(answer.blockedFor?.inSeconds))
+        \(answer.blockedFor?.inSeconds), \(answer.resource))
       """)
   }
 }

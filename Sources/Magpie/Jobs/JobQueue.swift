@@ -42,6 +42,34 @@ public final class JobQueue: Sendable {
     return Job.Ticket(id: id, run: run, outcome: Job.RequestOutcome(rawValue: outcome) ?? .merged)
   }
 
+  /// Asks for jobs of one kind about several subjects, in one statement.
+  ///
+  /// - Parameter condition: an SQL expression on `s.subject`; subjects for which it holds are left out.
+  /// - Returns: the tickets, by subject.
+  /// - Throws: as `request`.
+  func request(
+    kind: String, _ subjects: [(subject: String, args: [UInt8])], priority: Job.Priority, whenRunning: Job.WhenRunning,
+    account: Int64, unless condition: Query = "false"
+  ) async throws -> [String: Job.Ticket] {
+    // In one order, so that two who ask for the same subjects do not wait for each other.
+    let sorted = subjects.sorted { $0.subject < $1.subject }
+    let rows = try await database.retrying(
+      """
+      SELECT s.subject, r.id, r.run, r.outcome
+        FROM unnest(\(sorted.map(\.subject)), \(sorted.map { String(decoding: $0.args, as: UTF8.self) })) AS s(subject, args),
+          LATERAL magpie.request_job(\(kind), s.subject, s.args::jsonb, \(priority.rawValue)::int,
+            \(whenRunning == .startOver), \(account), interval '0', false) r
+       WHERE NOT (\(fragment: condition))
+      """)
+    sender.send("default")
+    var tickets: [String: Job.Ticket] = [:]
+    for row in rows {
+      let (subject, id, run, outcome) = try row.decode((String, Int64, Int, String).self)
+      tickets[subject] = Job.Ticket(id: id, run: run, outcome: Job.RequestOutcome(rawValue: outcome) ?? .merged)
+    }
+    return tickets
+  }
+
   /// Asks for a job of a subject unless a condition holds: what a run that ends at this moment has made true is seen, and is
   /// not asked for again.
   ///

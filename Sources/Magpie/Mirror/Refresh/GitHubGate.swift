@@ -90,7 +90,7 @@ public final class GitHubGate: Sendable {
   ) async throws -> Verdict<Request.Answer> {
     let ids = secrets.withLock { Array($0.keys) }
     let admission = try await budgets.take(
-      ids, resource: "core", priority: priority, preferred: preferred, patience: GitHubGate.patience)
+      ids, resource: request.resource, priority: priority, preferred: preferred, patience: GitHubGate.patience)
     let grant: Budgets.Grant
     switch admission {
     case .granted(let given): grant = given
@@ -125,6 +125,7 @@ public final class GitHubGate: Sendable {
   private static func settlement<Answer>(of reply: Reply<Answer>, refund: Int) -> Budgets.Answer {
     var settlement = Budgets.Answer(.ok)
     if let budget = reply.budget {
+      settlement.resource = budget.resource
       settlement.limit = budget.limit
       settlement.remaining = budget.remaining
       settlement.reset = budget.secondsToReset.map { .seconds($0) }
