@@ -8,6 +8,8 @@ public struct Problem: Sendable, Equatable {
     public var pointer: String
     /// One sentence.
     public var detail: String
+    /// More members, such as those that GitHub's clients read; written in order after the others.
+    public var members: [Member] = []
 
     /// A pointer and a sentence.
     public init(pointer: String, detail: String) {
@@ -128,6 +130,10 @@ public struct Problem: Sendable, Equatable {
       writer.string(error.pointer)
       writer.key("detail")
       writer.string(error.detail)
+      for member in error.members {
+        writer.key(member.name)
+        writer.string(member.value)
+      }
       writer.endObject()
     }
     writer.endArray()

@@ -116,7 +116,10 @@ public enum ErrorResponses {
       case .unprocessableContent: "Validation Failed"
       default: problem.title
       }
-    problem.members.insert(Problem.Member("message", message), at: 0)
+    // A handler may have words of GitHub's for the case.
+    if !problem.members.contains(where: { $0.name == "message" }) {
+      problem.members.insert(Problem.Member("message", message), at: 0)
+    }
     problem.members.append(Problem.Member("documentation_url", "https://docs.github.com/rest"))
   }
 }

@@ -30,6 +30,15 @@ struct Parameters {
     return choice
   }
 
+  /// One of some words.
+  func choice(_ name: String, of choices: [String]) throws(APIError) -> String? {
+    guard let value = query[name] else { return nil }
+    guard choices.contains(value) else {
+      throw .badParameter(name, "must be one of \(choices.joined(separator: ", "))")
+    }
+    return value
+  }
+
   /// A cursor as it was given. Whoever reads it refuses what is none, whatever its length.
   var cursor: String? { query["cursor"] }
 

@@ -16,6 +16,10 @@ public enum Routes {
     let profile = ProfileEndpoint(services: services)
     let followers = ListEndpoint(services: services, kind: .followers)
     let following = ListEndpoint(services: services, kind: .following)
+    let rateLimit = RateLimitEndpoint(services: services)
+    let userSearch = SearchEndpoint(services: services, kind: .users)
+    let refresh = RefreshEndpoint(services: services)
+    let cards = CardsEndpoint(services: services)
     let jobs = JobEndpoints(services: services)
     let about = AboutEndpoints(services: services)
 
@@ -33,8 +37,13 @@ public enum Routes {
       router.on(.get, "/version", about.version)
     }
     router.group("/github") { router in
+      router.on(.get, "/rate_limit", rateLimit.show)
+      router.on(.get, "/search/users", userSearch.show)
+      router.on(.get, "/users", cards.show)
       router.on(.get, "/users/{login}", profile.show)
       router.on(.get, "/user/{id}", profile.show)
+      router.on(.post, "/users/{login}/refresh", refresh.order)
+      router.on(.post, "/user/{id}/refresh", refresh.order)
       router.on(.get, "/users/{login}/followers", followers.show)
       router.on(.get, "/user/{id}/followers", followers.show)
       router.on(.get, "/users/{login}/following", following.show)

@@ -76,6 +76,8 @@ extension Simulator {
     public var logCapacity = 10_000
     /// Bytes of finished pages kept.
     public var pageCacheBytes = 32 * 1024 * 1024
+    /// Whether people's pictures are the simulator's own, below `/avatars`, and not GitHub's.
+    public var servesAvatars = false
     /// Recorded exchanges to serve instead of made-up people; see `Replay`.
     public var replay: Replay?
     /// How clients reach the simulator, without a slash at the end, for the links in answers; `nil`: by the address it listens

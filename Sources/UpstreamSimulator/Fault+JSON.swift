@@ -42,6 +42,8 @@ extension Fault.Effect {
     case "next-is": self = .nextIs(reader.required("to", as: String.self) ?? "")
     case "drop-first": self = .dropFirst
     case "insert-first": self = .insertFirst
+    case "incomplete-search": self = .incompleteSearch
+    case "unstable-search": self = .unstableSearch
     default: return nil
     }
   }

@@ -44,6 +44,10 @@ public struct Fault: Sendable, Equatable {
     case dropFirst
     /// Somebody new follows before the page is made: what follows moves down, one comes twice.
     case insertFirst
+    /// A search that took too long: half of the page, marked as incomplete.
+    case incompleteSearch
+    /// A search in another order than before: everybody moves one place down, so that one comes twice.
+    case unstableSearch
   }
 
   /// Requests it is about.

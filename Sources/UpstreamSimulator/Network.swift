@@ -74,6 +74,15 @@ struct Network: Sendable {
     return Card(id: id, login: newLogins[id] ?? population.login(of: number), kind: population.kind(of: number))
   }
 
+  /// Visible people whose login has the text in it, whatever its case: the named ones by login, then the first of the others.
+  func people(whoseLoginContains text: String, depth: Int) -> [Int64] {
+    func matches(_ id: Int64) -> Bool { isVisible(id) && card(id)?.login.lowercased().contains(text) == true }
+    let special = Set(named.keys).union(newLogins.keys)
+    let first = special.filter(matches).sorted { (card($0)?.login ?? "") < (card($1)?.login ?? "") }
+    let others = (0..<min(depth, Population.size)).lazy.map { population.id(of: $0) }
+    return first + others.filter { !special.contains($0) && matches($0) }
+  }
+
   func profile(_ card: Card) -> Profile { profiles[card.id] ?? Profile(card, seed: population.seed) }
 
   /// The list as it is now; empty for private profiles.

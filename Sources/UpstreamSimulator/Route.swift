@@ -11,6 +11,9 @@ enum Route: Equatable, Sendable {
   case profile(Person)
   case list(Person, ListKey.Kind)
   case rateLimit
+  case searchUsers
+  /// Somebody's picture, which is no part of the API.
+  case avatar(Int64)
   /// Everything else, trailing slashes included.
   case unknown
 
@@ -18,6 +21,8 @@ enum Route: Equatable, Sendable {
     let segments = target.segments
     switch (segments.count, segments.first) {
     case (1, "rate_limit"): self = .rateLimit
+    case (2, "search") where segments[1] == "users": self = .searchUsers
+    case (3, "avatars") where segments[1] == "u": self = Int64(segments[2]).map { .avatar($0) } ?? .unknown
     case (2, "users") where !segments[1].isEmpty: self = .profile(.login(segments[1]))
     case (3, "users") where !segments[1].isEmpty: self = Route.list(.login(segments[1]), segments[2])
     case (2, "user"): self = Int64(segments[1]).map { .profile(.id($0)) } ?? .unknown
@@ -30,6 +35,9 @@ enum Route: Equatable, Sendable {
     ListKey.Kind(rawValue: name).map { .list(person, $0) } ?? .unknown
   }
 
+  /// What it is charged to.
+  var resource: Resource { self == .searchUsers ? .search : .core }
+
   /// For the statistics.
   var name: String {
     switch self {
@@ -38,6 +46,8 @@ enum Route: Equatable, Sendable {
     case .list(.login, let kind): "/users/{login}/\(kind.rawValue)"
     case .list(.id, let kind): "/user/{id}/\(kind.rawValue)"
     case .rateLimit: "/rate_limit"
+    case .searchUsers: "/search/users"
+    case .avatar: "/avatars/u/{id}"
     case .unknown: "unknown"
     }
   }

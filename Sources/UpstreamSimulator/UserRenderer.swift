@@ -15,13 +15,16 @@ struct UserRenderer: Sendable {
 
   private let template: ByteTemplate<Place>
 
-  /// - Parameter base: the simulator's own address, such as `http://127.0.0.1:9090`.
-  init(base: String) {
+  /// - Parameters:
+  ///   - base: the simulator's own address, such as `http://127.0.0.1:9090`.
+  ///   - avatars: where the pictures are; `nil`: where GitHub's are.
+  init(base: String, avatars: String? = nil) {
     let user = "\(base)/users/«escaped»"
+    let avatars = avatars ?? "https://avatars.githubusercontent.com"
     template = ByteTemplate(
       """
       {"login":"«login»","id":«id»,"node_id":"«node»",\
-      "avatar_url":"https://avatars.githubusercontent.com/«avatar»?v=4","gravatar_id":"","url":"\(user)",\
+      "avatar_url":"\(avatars)/«avatar»?v=4","gravatar_id":"","url":"\(user)",\
       "html_url":"https://github.com/«page»","followers_url":"\(user)/followers",\
       "following_url":"\(user)/following{/other_user}","gists_url":"\(user)/gists{/gist_id}",\
       "starred_url":"\(user)/starred{/owner}{/repo}","subscriptions_url":"\(user)/subscriptions",\

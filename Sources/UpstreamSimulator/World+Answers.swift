@@ -13,7 +13,8 @@ extension World {
       guard let owner = visible(person) else { return .message(.notFound, "Not Found") }
       if let fault { drift(ListKey(owner: owner, kind: .followers), fault) }
       return page(ListKey(owner: owner, kind: kind), ask.target)
-    case .rateLimit, .unknown:
+    case .searchUsers: return search(ask.target, fault)
+    case .rateLimit, .avatar, .unknown:
       return .message(.notFound, "Not Found")
     }
   }

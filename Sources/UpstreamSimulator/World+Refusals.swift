@@ -18,7 +18,7 @@ extension Reply {
 
 /// Answers of somebody who had enough.
 extension World {
-  mutating func primaryRefusal(_ credential: Credential, _ now: Int64) -> Reply {
+  mutating func primaryRefusal(_ credential: Credential, _ resource: Resource, _ now: Int64) -> Reply {
     refusals.primary += 1
     let whom =
       switch credential {
@@ -28,17 +28,17 @@ extension World {
     var reply = Reply.message(
       Status(limits.primaryStatus), "API rate limit exceeded for \(whom).",
       documentation: "https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api")
-    budgets.budget(credential, .core, now: now).write(to: &reply.fields, resource: .core)
+    budgets.budget(credential, resource, now: now).write(to: &reply.fields, resource: resource)
     return reply
   }
 
-  mutating func secondaryRefusal(_ credential: Credential, _ now: Int64) -> Reply {
+  mutating func secondaryRefusal(_ credential: Credential, _ resource: Resource, _ now: Int64) -> Reply {
     refusals.secondary += 1
     var reply = Reply.message(
       Status(limits.secondaryStatus), "You have exceeded a secondary rate limit. Please wait before you try again.",
       documentation: "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits")
     if let seconds = limits.retryAfter { reply.fields.append(.retryAfter, String(seconds)) }
-    budgets.budget(credential, .core, now: now).write(to: &reply.fields, resource: .core)
+    budgets.budget(credential, resource, now: now).write(to: &reply.fields, resource: resource)
     return reply
   }
 

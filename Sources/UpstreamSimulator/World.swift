@@ -16,6 +16,7 @@ struct World: Sendable {
   var faults = Faults()
   var traffic: Traffic
   var pages: PageCache
+  var searches = SearchIndex()
   /// Changes made by `churnOnce` so far.
   var churns: UInt64 = 0
   /// Refusals for limits so far.
@@ -24,7 +25,7 @@ struct World: Sendable {
 
   init(_ configuration: Simulator.Configuration, base: String) throws(Network.Refusal) {
     self.base = base
-    renderer = UserRenderer(base: base)
+    renderer = UserRenderer(base: base, avatars: configuration.servesAvatars ? "\(base)/avatars" : nil)
     entityTags = configuration.entityTags
     limits = configuration.limits
     latencyMilliseconds = configuration.latencyMilliseconds
@@ -86,21 +87,23 @@ struct World: Sendable {
     if let fault, let broken = edgeFailure(fault) { return broken }
     if ask.fields[.userAgent]?.isEmpty ?? true { return .missingUserAgent }
     guard ask.method == .get || ask.method == .head else { return .message(.notFound, "Not Found") }
+    if case .avatar(let id) = route { return avatar(id, ask, fault) }
     if let version = ask.fields["X-GitHub-Api-Version"], !Reply.versions.contains(version) {
       return .unsupportedVersion(version)
     }
     guard let credential = entry.credential else { return .message(.unauthorized, "Bad credentials") }
     if case .unknown = route { return .message(.notFound, "Not Found") }
     let now = clock.now
-    if entry.isCrowded || fault == .secondaryLimit { return secondaryRefusal(credential, now) }
+    if entry.isCrowded || fault == .secondaryLimit { return secondaryRefusal(credential, route.resource, now) }
     if route == .rateLimit { return rateLimit(credential, now) }
-    if fault == .primaryLimit { budgets.set(credential, .core, remaining: 0, reset: nil, now: now) }
-    guard budgets.charge(credential, .core, now: now) else { return primaryRefusal(credential, now) }
+    let resource = route.resource
+    if fault == .primaryLimit { budgets.set(credential, resource, remaining: 0, reset: nil, now: now) }
+    guard budgets.charge(credential, resource, now: now) else { return primaryRefusal(credential, resource, now) }
 
     var reply = found(ask, route, credential, fault)
-    if reply.status == .ok { validate(&reply, ask, credential, now) }
-    if reply.status == .notModified, credential.isAuthorized { budgets.refund(credential, .core, now: now) }
-    budgets.budget(credential, .core, now: now).write(to: &reply.fields, resource: .core)
+    if reply.status == .ok, route != .searchUsers { validate(&reply, ask, credential, now) }
+    if reply.status == .notModified, credential.isAuthorized { budgets.refund(credential, resource, now: now) }
+    budgets.budget(credential, resource, now: now).write(to: &reply.fields, resource: resource)
     if let fault { distort(&reply, fault) }
     return reply
   }

@@ -47,8 +47,14 @@ final class WorkerPart: Sendable {
         ProfileRefresh(gate: gate, database: database),
         ListRefresh(.followers, gate: gate, database: database),
         ListRefresh(.following, gate: gate, database: database),
+        SearchRefresh(gate: gate, database: database),
       ],
-      duties: [Duty("credentials", every: .seconds(600), isForLeader: false) { try await gate.register() }],
+      duties: [
+        Duty("credentials", every: .seconds(600), isForLeader: false) { try await gate.register() },
+        Duty("searches", every: .seconds(600)) { [database] in
+          _ = try await database.query("SELECT magpie.sweep_searches()")
+        },
+      ],
       configuration: configuration)
     notices.start()
     worker.start()

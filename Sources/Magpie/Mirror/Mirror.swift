@@ -126,6 +126,39 @@ public struct Mirror: Sendable {
     return people
   }
 
+  /// What a refresh of a person's data would take; `nil` when the token is nobody's.
+  ///
+  /// - Throws: `PostgresError`.
+  public func refreshPlan(of person: Person, token: [UInt8]) async throws -> RefreshPlan? {
+    try RefreshPlan(await database.query(RefreshPlan.query(person, token: token)), asked: person)
+  }
+
+  /// Up to a hundred people at once; `nil` when the token is nobody's.
+  ///
+  /// - Throws: `PostgresError`.
+  public func cards(of people: [Person], token: [UInt8]) async throws -> StoredCards? {
+    try StoredCards(
+      await database.query(StoredCards.query(people, token: token)), of: people, life: timeToLive)
+  }
+
+  /// A page of a search, if the upstream has answered it.
+  ///
+  /// - Throws: `PostgresError`.
+  public func search(_ query: SearchQuery, token: [UInt8]) async throws -> Read<StoredSearch> {
+    let favorites = query.kind == .users ? "github-user" : "github-repo"
+    return try StoredSearch.read(
+      await database.query(
+        StoredSearch.query(query, favorites: favorites, life: timeToLive.search, token: token)))
+  }
+
+  /// Stored people whose login or name begins with what a search for users is for; `nil` when the search is no plain text.
+  ///
+  /// - Throws: `PostgresError`.
+  public func localMatches(_ query: SearchQuery, token: [UInt8]) async throws -> LocalMatches? {
+    guard query.kind == .users, query.page == 1, let text = query.plainText else { return nil }
+    return LocalMatches(rows: try await database.query(LocalMatches.query(text, limit: query.perPage, token: token)))
+  }
+
   /// Why a subject may be missing.
   ///
   /// - Throws: `PostgresError`.

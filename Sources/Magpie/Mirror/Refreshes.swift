@@ -37,6 +37,36 @@ public struct Refreshes: Sendable {
       unless: subject.isStored)
   }
 
+  /// Orders a page of a search, or joins the job that is fetching it.
+  ///
+  /// - Throws: `PostgresError`.
+  public func request(
+    _ query: SearchQuery, priority: Job.Priority, startsOver: Bool = false, account: Int64
+  ) async throws -> Job.Ticket {
+    try await queue.request(
+      kind: SearchQuery.jobKind, subject: query.subject, args: query.args, priority: priority,
+      whenRunning: startsOver ? .startOver : .join, account: account)
+  }
+
+  /// Orders the profiles of several people at once, by their keys. Those that have come since they were looked for, and are
+  /// no older than `life`, are ordered only with `startsOver`.
+  ///
+  /// - Throws: `PostgresError`.
+  public func requestProfiles(
+    of people: [Person], priority: Job.Priority, startsOver: Bool, life: Double, account: Int64
+  ) async throws -> [String: Job.Ticket] {
+    let fresh: Query = """
+      EXISTS (SELECT FROM magpie.github_user u
+        WHERE u.login_key = s.subject AND u.state <> 'gone' AND u.profile_validated_at > now() - make_interval(secs => \(life)))
+      OR s.subject LIKE 'id:%' AND EXISTS (SELECT FROM magpie.github_user u
+        WHERE u.id = substr(s.subject, 4)::bigint AND u.state <> 'gone'
+          AND u.profile_validated_at > now() - make_interval(secs => \(life)))
+      """
+    return try await queue.request(
+      kind: "github-user", people.map { ($0.key, Subject.profile($0).args) }, priority: priority,
+      whenRunning: startsOver ? .startOver : .join, account: account, unless: startsOver ? "false" : fresh)
+  }
+
   /// How a job stands, for an account that has asked for it; `nil` for others.
   ///
   /// - Throws: `PostgresError`.
@@ -54,11 +84,21 @@ public struct Refreshes: Sendable {
     try await waiter.wait(for: ticket, progressBeyond: progress, endsWhenPutOff: endsWhenPutOff, timeout: timeout)
   }
 
-  /// Why the upstream would not answer an interactive question now, and for how long; `nil` when nothing is known against it.
+  /// What a class of work, or else somebody who waits, may still ask of GitHub, by resource; `nil` when the token is nobody's.
   ///
   /// - Throws: `PostgresError`.
-  public func outlook() async throws(PostgresError) -> Outlook? {
-    guard let outlook = try await budgets.outlook(pool: GitHubGate.pool, resource: "core", priority: .interactive)
+  public func allowances(
+    token: [UInt8], priority: Job.Priority = .interactive
+  ) async throws -> [Budgets.Allowance]? {
+    try await budgets.allowances(pool: GitHubGate.pool, priority: priority, token: token)
+  }
+
+  /// Why the upstream would not answer an interactive question now, and for how long; `nil` when nothing is known against it.
+  ///
+  /// - Parameter resource: the budget the question is charged to.
+  /// - Throws: `PostgresError`.
+  public func outlook(resource: String = "core") async throws(PostgresError) -> Outlook? {
+    guard let outlook = try await budgets.outlook(pool: GitHubGate.pool, resource: resource, priority: .interactive)
     else {
       return nil
     }

@@ -18,6 +18,13 @@ struct PageRequest {
     walk = try parameters.has("walk") ? Int64(parameters.positive("walk", default: 0, max: .max)) : nil
   }
 
+  /// A page that was read elsewhere.
+  init(page: Int, size: Int) {
+    self.page = page
+    self.size = size
+    walk = nil
+  }
+
   var range: ListRange { ListRange(first: Int64(page - 1) * Int64(size), count: size, walk: walk) }
 
   /// GitHub's relations by position: the first page has `next` and `last`, middle ones all four, the last one `prev` and

@@ -1,4 +1,5 @@
 import HTTP
+import Magpie
 
 extension OpenAPI {
   private static let tagged = ["ETag", "Cache-Control"]
@@ -71,6 +72,36 @@ extension OpenAPI {
     [
       profile("/github/users/{login}", id: "getUser", "login"),
       profile("/github/user/{id}", id: "getUserByID", "userID"),
+      Operation(
+        method: .get, path: "/github/users", id: "getUsers", tag: "github",
+        summary:
+          "Up to \(StoredCards.maxCount) people in the order asked, each as far as known. What is missing is ordered; "
+          + "with `Prefer: wait=N` the answer waits for it.",
+        parameters: ["userIDs", "userLogins"] + mirrorParameters,
+        answers: [
+          .init(status: 200, description: "The people.", schema: "Cards", headers: tagged + ["Server-Timing"]),
+          notModified,
+        ],
+        refusals: [(422, "Invalid"), (503, "Unavailable")]),
+      refresh("/github/users/{login}/refresh", id: "refreshUser", "login"),
+      refresh("/github/user/{id}/refresh", id: "refreshUserByID", "userID"),
+      Operation(
+        method: .get, path: "/github/rate_limit", id: "getRateLimit", tag: "github",
+        summary: "What this server may still ask GitHub for somebody who waits, by GitHub's resources; asks nobody.",
+        answers: [.init(status: 200, description: "The budgets.", schema: "RateLimits", headers: ["Cache-Control"])],
+        refusals: [(503, "Unavailable")]),
+      Operation(
+        method: .get, path: "/github/search/users", id: "searchUsers", tag: "github",
+        summary:
+          "A page of GitHub's search. With `Prefer: wait=0`, who is stored and begins with the text, until GitHub "
+          + "has answered.",
+        parameters: ["searchText", "userSearchSort", "searchOrder", "page", "perPage"] + mirrorParameters,
+        answers: [
+          .init(
+            status: 200, description: "The page; `incomplete_results` says that it may not be all.",
+            schema: "UserSearch", headers: mirrored + ["Link"])
+        ] + mirrorAnswers,
+        refusals: [(422, "Invalid"), (503, "Unavailable"), (504, "NotStored")]),
     ]
     + [("followers", "Followers", "who follows somebody"), ("following", "Following", "whom somebody follows")].flatMap
   {
@@ -99,6 +130,21 @@ extension OpenAPI {
       parameters: [parameter] + mirrorParameters,
       answers: [.init(status: 200, description: "The profile.", schema: "Profile", headers: mirrored)] + mirrorAnswers,
       refusals: mirrorRefusals)
+  }
+
+  private static func refresh(_ path: String, id: String, _ parameter: String) -> Operation {
+    Operation(
+      method: .post, path: path, id: id, tag: "github",
+      summary: "Orders fresh data of a person; with `dry_run=true` only says what that would cost.",
+      parameters: [parameter, "dryRun"], body: "RefreshOrder",
+      answers: [
+        .init(status: 202, description: "Ordered; each job can be watched.", schema: "RefreshJobs"),
+        .init(status: 200, description: "What it would cost.", schema: "RefreshForecast"),
+      ],
+      refusals: [
+        (400, "InvalidJSON"), (404, "NotFound"), (410, "Gone"), (413, "TooLarge"), (422, "Invalid"), (451, "Gone"),
+        (503, "Unavailable"),
+      ])
   }
 
   private static func list(_ path: String, id: String, _ parameter: String, _ meaning: String) -> Operation {

@@ -5,6 +5,8 @@ extension OpenAPI {
   private static let favoriteSorts = Favorite.Sort.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ",")
   private static let listSorts = ListFilter.Sort.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ",")
 
+  private static let userSearchSorts = SearchQuery.Kind.users.sorts.map { "\"\($0)\"" }.joined(separator: ",")
+
   static let parameters: KeyValuePairs<String, String> = [
     "login": path(
       "login", #"{"type":"string","pattern":"^[A-Za-z0-9_-]{1,60}(\\[bot\\])?$"}"#,
@@ -44,6 +46,20 @@ extension OpenAPI {
       "q", #"{"type":"string","maxLength":200}"#,
       "Only members whose login or name contains this, whatever the case and accents."),
     "listSort": query("sort", "{\"type\":\"string\",\"enum\":[\(listSorts)]}", "Another order than GitHub's."),
+
+    "userIDs": query(
+      "ids", #"{"type":"string","pattern":"^[0-9]+(,[0-9]+)*$"}"#,
+      "GitHub's numeric ids, \(StoredCards.maxCount) at most. Not together with `logins`."),
+    "userLogins": query(
+      "logins", #"{"type":"string"}"#, "Logins with commas between, \(StoredCards.maxCount) at most."),
+    "dryRun": query("dry_run", #"{"type":"boolean","default":false}"#, "Order nothing, and say what it would cost."),
+    "searchText": query(
+      "q", "{\"type\":\"string\",\"minLength\":1,\"maxLength\":\(SearchProblem.maxBytes)}",
+      "Words and GitHub's qualifiers; the words together have at most \(SearchQuery.maxLength) characters."),
+    "userSearchSort": query(
+      "sort", "{\"type\":\"string\",\"enum\":[\(userSearchSorts)]}", "Another order than the best match first."),
+    "searchOrder": query(
+      "order", #"{"type":"string","enum":["desc","asc"],"default":"desc"}"#, "Its direction; nothing without `sort`."),
 
     "ifNoneMatch": header("If-None-Match", "Tags the client has; the answer is 304 if one of them is current."),
     "ifMatch": header("If-Match", "The item's tag as the client has seen it: 412 if it has changed since."),

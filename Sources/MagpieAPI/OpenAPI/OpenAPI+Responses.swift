@@ -11,7 +11,8 @@ extension OpenAPI {
     "InvalidJSON": problem("`request/invalid-json`, `request/invalid-condition`."),
     "InvalidCursor": problem("`request/invalid-cursor`: not one of this list."),
     "Invalid": problem(
-      "`request/invalid-body`, `request/invalid-parameter`, `request/invalid-value`; `errors` says where."),
+      "`request/invalid-body`, `request/invalid-parameter`, `request/invalid-value`, of searches also `github/search-refused` "
+        + "and `github/search-cap`; `errors` says where."),
     "TooLarge": problem("The body is longer than the request may have."),
     "NotFound": problem(
       "`github/user-not-found`, `favorites/not-found`, `favorites/unknown-kind`, `favorites/invalid-id`, `jobs/not-found`."

@@ -94,6 +94,48 @@ extension OpenAPI {
     "People": """
     {"type":"array","maxItems":\(PageRequest.maxPageSize),"items":{"$ref":"#/components/schemas/Person"}}
     """,
+    "RefreshOrder": """
+    {"type":"object","required":["what"],"additionalProperties":false,"properties":{"what":{"type":"array","minItems":1,
+    "items":{"type":"string","enum":[\(RefreshPlan.Part.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ","))]}}}}
+    """,
+    "RefreshJobs": """
+    {"type":"object","required":["jobs"],"properties":{"jobs":{"type":"array","items":{"type":"object",
+    "required":["what","job","url"],"properties":{"what":{"type":"string"},"job":{"type":"integer","format":"int64"},
+    "url":{"type":"string"}}}}}}
+    """,
+    "RefreshForecast": """
+    {"type":"object","required":["what","requests","budget","seconds"],"properties":{
+    "what":{"type":"array","items":{"type":"object","required":["what","requests"],"properties":{"what":{"type":"string"},
+    "requests":{"type":["integer","null"],"description":"At most; unchanged pages cost nothing. Null: nobody knows how long it is."}}}},
+    "requests":{"type":["integer","null"]},
+    "budget":{"type":"object","required":["resource","class","limit","remaining","after","reset"],"properties":{
+    "resource":{"type":"string"},"class":{"type":"string"},"limit":{"type":"integer"},"remaining":{"type":"integer"},
+    "after":{"type":["integer","null"]},"reset":{"type":"integer"}}},
+    "seconds":{"type":["integer","null"],"description":"Until all is done, waits for GitHub's next window included."}}}
+    """,
+    "Cards": """
+    {"type":"object","required":["items"],"properties":{"items":{"type":"array","maxItems":\(StoredCards.maxCount),
+    "items":{"type":"object","required":["status"],"properties":{"id":{"type":"integer","format":"int64"},
+    "login":{"type":"string"},"status":{"type":"string","enum":["ok","stale","partial","pending","moved","gone","not_found"],
+    "description":"`partial`: only a list has shown them so far. `pending`: nothing is stored yet. `gone`: what was last known."},
+    "user":{"$ref":"#/components/schemas/Person"},"moved_to":{"type":"string"},
+    "job":{"type":"string","description":"The job that fetches the profile."}}}}}}
+    """,
+    "UserSearch": """
+    {"type":"object","required":["total_count","incomplete_results","items"],"properties":{
+    "total_count":{"type":"integer"},"incomplete_results":{"type":"boolean"},
+    "items":{"type":"array","maxItems":\(PageRequest.maxPageSize),"items":{"$ref":"#/components/schemas/Person"}}}}
+    """,
+    "RateLimit": """
+    {"type":"object","required":["limit","used","remaining","reset"],"properties":{"limit":{"type":"integer"},
+    "used":{"type":"integer"},"remaining":{"type":"integer"},
+    "reset":{"type":"integer","description":"Seconds since 1970 at which more can be asked."}}}
+    """,
+    "RateLimits": """
+    {"type":"object","required":["resources","rate"],"properties":{"resources":{"type":"object",
+    "required":["core","search"],"additionalProperties":{"$ref":"#/components/schemas/RateLimit"}},
+    "rate":{"$ref":"#/components/schemas/RateLimit"}}}
+    """,
     "Accepted": """
     {"type":"object","required":["job","url"],"properties":{"job":{"type":"integer","format":"int64"},
     "url":{"type":"string"}}}

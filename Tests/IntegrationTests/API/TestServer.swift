@@ -86,6 +86,7 @@ final class TestWorker: Sendable {
         ProfileRefresh(gate: gate, database: database),
         ListRefresh(.followers, gate: gate, database: database),
         ListRefresh(.following, gate: gate, database: database),
+        SearchRefresh(gate: gate, database: database),
       ], configuration: configuration)
     notices.start()
     worker.start()

@@ -1,0 +1,62 @@
+import EventLoop
+import Magpie
+
+/// Waits for the job that fetches what is missing, as long as a client would and not in vain.
+struct JobWait: Sendable {
+  let services: Services
+  /// The upstream's budget that the job needs; `nil` if it needs none.
+  let resource: String?
+
+  /// How the wait ended.
+  enum End: Sendable {
+    /// The job has run, and what it was to fetch can be looked for.
+    case done
+    /// The upstream limits us, or takes none of our credentials.
+    case closed(Refreshes.Outlook)
+    /// The last attempt has failed; the next is `wait` seconds away.
+    case obstacle(code: String, wait: Double)
+    /// The client's time is up.
+    case timedOut
+  }
+
+  /// - Parameter end: on the loop's clock, in nanoseconds.
+  func end(of ticket: Job.Ticket, by end: UInt64) async throws -> End {
+    if let closed = try await closed() { return closed }
+    while true {
+      switch try await services.refreshes.news(
+        of: ticket, beyond: nil, endsWhenPutOff: true, timeout: left(until: end))
+      {
+      case .answered(let status):
+        guard status.state == .discarded else { return .done }
+        return .obstacle(code: JobWait.code(status), wait: 60)
+      case .putOff(let status):
+        if let closed = try await closed() { return closed }
+        let rest = status.startsIn ?? .seconds(1)
+        if status.attempt > 0, rest >= .seconds(1), JobWait.code(status).hasPrefix("upstream/") {
+          return .obstacle(code: JobWait.code(status), wait: Double(rest.components.seconds))
+        }
+        _ = try await services.refreshes.news(
+          of: ticket, beyond: nil, endsWhenPutOff: false, timeout: min(left(until: end), rest + .milliseconds(50)))
+      case .progressed: break
+      case .unknown: return .done
+      case .timedOut: return .timedOut
+      }
+      if left(until: end) == .zero { return .timedOut }
+    }
+  }
+
+  private func closed() async throws -> End? {
+    guard let resource, let outlook = try await services.refreshes.outlook(resource: resource) else { return nil }
+    return .closed(outlook)
+  }
+
+  /// The code alone: the rest is for administrators.
+  private static func code(_ status: Job.Status) -> String {
+    status.lastError?.prefix { $0 != ":" && $0 != " " }.description ?? ""
+  }
+
+  private func left(until end: UInt64) -> Duration {
+    let now = System.monotonicNanoseconds()
+    return now >= end ? .zero : .nanoseconds(Int64(clamping: end - now))
+  }
+}
