@@ -18,6 +18,8 @@ public enum Routes {
     let following = ListEndpoint(services: services, kind: .following)
     let rateLimit = RateLimitEndpoint(services: services)
     let userSearch = SearchEndpoint(services: services, kind: .users)
+    let avatars = AvatarEndpoint(services: services)
+    let images = ImageEndpoint(services: services)
     let refresh = RefreshEndpoint(services: services)
     let cards = CardsEndpoint(services: services)
     let jobs = JobEndpoints(services: services)
@@ -39,6 +41,7 @@ public enum Routes {
     router.group("/github") { router in
       router.on(.get, "/rate_limit", rateLimit.show)
       router.on(.get, "/search/users", userSearch.show)
+      router.on(.get, "/avatars/{id}", avatars.show)
       router.on(.get, "/users", cards.show)
       router.on(.get, "/users/{login}", profile.show)
       router.on(.get, "/user/{id}", profile.show)
@@ -49,6 +52,7 @@ public enum Routes {
       router.on(.get, "/users/{login}/following", following.show)
       router.on(.get, "/user/{id}/following", following.show)
     }
+    router.on(.get, "/images/{sha256}", images.show)
     router.on(.get, "/problems/{area}/{name}", about.problem)
     router.on(.get, "/openapi.json", about.openAPI)
     if services.settings.echoes {

@@ -40,6 +40,7 @@ public struct Services: Sendable {
   let accounts: Accounts
   let favorites: Favorites
   let mirror: Mirror
+  let images: Images
   let refreshes: Refreshes
   let cursors: CursorCodec
   let githubURLs: URLRewriter
@@ -47,13 +48,14 @@ public struct Services: Sendable {
 
   /// - Parameter cursorKey: signs cursors; the same for all processes.
   public init(
-    settings: Settings, accounts: Accounts, favorites: Favorites, mirror: Mirror, refreshes: Refreshes,
-    cursorKey: [UInt8]
+    settings: Settings, accounts: Accounts, favorites: Favorites, mirror: Mirror, images: Images,
+    refreshes: Refreshes, cursorKey: [UInt8]
   ) {
     self.settings = settings
     self.accounts = accounts
     self.favorites = favorites
     self.mirror = mirror
+    self.images = images
     self.refreshes = refreshes
     cursors = CursorCodec(key: cursorKey)
     githubURLs = settings.githubURLs

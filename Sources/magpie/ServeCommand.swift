@@ -29,6 +29,7 @@ struct ServeCommand {
         accounts: Accounts(database: database, passwords: PasswordWorkers()),
         favorites: Favorites(database: database),
         mirror: Mirror(database: database, timeToLive: settings.timeToLive, form: publicSettings.listItemForm),
+        images: Images(database: database, timeToLive: settings.timeToLive),
         refreshes: Refreshes(
           queue: JobQueue(database: database), waiter: waiter, budgets: Budgets(database: database)),
         cursorKey: try await cursorKey(database))

@@ -18,6 +18,7 @@ struct Settings {
   var github: UpstreamService
   var githubOrigin: HTTPClient.Origin
   var githubTokens: [String]
+  var avatarHosts: PictureHosts
   var allowsSignUp: Bool
   var loops: Int
   var workers: Int
@@ -46,6 +47,13 @@ struct Settings {
     githubOrigin = origin
     githubTokens = environment.list("MAGPIE_GITHUB_TOKENS")
     _ = try Settings.credentials(githubTokens)
+    let hosts =
+      environment["MAGPIE_AVATAR_HOSTS"] == nil
+      ? ["avatars.githubusercontent.com"] : environment.list("MAGPIE_AVATAR_HOSTS")
+    guard let pictureHosts = PictureHosts(hosts) else {
+      throw UsageError("MAGPIE_AVATAR_HOSTS must be hosts, each perhaps with a port, or with http:// in front")
+    }
+    avatarHosts = pictureHosts
     allowsSignUp = try environment.choice("MAGPIE_SIGNUP", default: "closed", of: ["open", "closed"]) == "open"
     loops = try environment.number("MAGPIE_LOOPS", default: Settings.cores, in: 1...256)
     workers = try environment.number("MAGPIE_WORKERS", default: 4, in: 1...256)
@@ -110,12 +118,6 @@ struct Settings {
     for name in ["MAGPIE_GIPHY_URL", "MAGPIE_PHOTOS_URL"] {
       if let url = environment[name], HTTPClient.Origin(url) == nil {
         throw UsageError("\(name) must be an http or https URL")
-      }
-    }
-    for entry in environment.list("MAGPIE_AVATAR_HOSTS") {
-      let host = entry.hasPrefix("http://") ? entry.dropFirst(7) : entry[...]
-      guard !host.contains("/"), HTTPClient.Origin("https://\(host)") != nil else {
-        throw UsageError("MAGPIE_AVATAR_HOSTS must be hosts, each perhaps with a port, or with http:// in front")
       }
     }
     for address in environment.list("MAGPIE_TRUSTED_PROXIES") where SocketAddress(host: address, port: 0) == nil {

@@ -10,6 +10,7 @@ final class WorkerPart: Sendable {
   private let group: EventLoopGroup
   private let database: Database
   private let client: HTTPClient
+  private let pictureClient: HTTPClient
   private let gate: GitHubGate
   private let worker: Worker
   private let settings: Settings
@@ -36,6 +37,11 @@ final class WorkerPart: Sendable {
       budgets: budgets)
     self.gate = gate
     try await gate.register()
+    let hosts = process.settings.avatarHosts
+    let agent = process.settings.github.userAgent
+    pictureClient = HTTPClient(
+      loop: group.loops[0], configuration: PictureGate.configuration(hosts, userAgent: agent))
+    let pictures = PictureGate(hosts: hosts, userAgent: agent, client: pictureClient)
     var configuration = Worker.Configuration()
     configuration.concurrency = concurrency
     configuration.lease = .seconds(process.settings.leaseSeconds)
@@ -48,11 +54,15 @@ final class WorkerPart: Sendable {
         ListRefresh(.followers, gate: gate, database: database),
         ListRefresh(.following, gate: gate, database: database),
         SearchRefresh(gate: gate, database: database),
+        AvatarRefresh(pictures: pictures, gate: gate, database: database),
       ],
       duties: [
         Duty("credentials", every: .seconds(600), isForLeader: false) { try await gate.register() },
         Duty("searches", every: .seconds(600)) { [database] in
           _ = try await database.query("SELECT magpie.sweep_searches()")
+        },
+        Duty("pictures", every: .seconds(3_600)) { [database] in
+          _ = try await database.query("SELECT magpie.sweep_images()")
         },
       ],
       configuration: configuration)
@@ -77,6 +87,7 @@ final class WorkerPart: Sendable {
   func drain(_ time: Duration) async {
     await worker.drain(deadline: time)
     client.stop()
+    pictureClient.stop()
     await database.stop()
     group.stop()
   }

@@ -48,6 +48,17 @@ public struct Refreshes: Sendable {
       whenRunning: startsOver ? .startOver : .join, account: account)
   }
 
+  /// Orders a person's picture, or joins the job that is fetching it.
+  ///
+  /// - Throws: `PostgresError`.
+  public func request(
+    _ avatar: AvatarRequest, priority: Job.Priority, startsOver: Bool = false, account: Int64
+  ) async throws -> Job.Ticket {
+    try await queue.request(
+      kind: AvatarRequest.jobKind, subject: avatar.subject, priority: priority,
+      whenRunning: startsOver ? .startOver : .join, account: account)
+  }
+
   /// Orders the profiles of several people at once, by their keys. Those that have come since they were looked for, and are
   /// no older than `life`, are ordered only with `startsOver`.
   ///

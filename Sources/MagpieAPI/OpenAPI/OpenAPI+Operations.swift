@@ -91,6 +91,17 @@ extension OpenAPI {
         answers: [.init(status: 200, description: "The budgets.", schema: "RateLimits", headers: ["Cache-Control"])],
         refusals: [(503, "Unavailable")]),
       Operation(
+        method: .get, path: "/github/avatars/{id}", id: "getAvatar", tag: "github",
+        summary: "Somebody's picture, or initials when there is none.",
+        parameters: ["userID", "avatarSize"] + mirrorParameters,
+        answers: [
+          .init(
+            status: 200, description: "The picture: PNG, JPEG, GIF or WebP, and SVG for initials.", schema: "Picture",
+            headers: ["ETag", "Cache-Control", "Cache-Status", "Magpie-Job", "Content-Location"], mediaType: "image/*"),
+          notModified,
+        ],
+        refusals: [(404, "NotFound"), (422, "Invalid"), (503, "Unavailable"), (504, "NotStored")]),
+      Operation(
         method: .get, path: "/github/search/users", id: "searchUsers", tag: "github",
         summary:
           "A page of GitHub's search. With `Prefer: wait=0`, who is stored and begins with the text, until GitHub "
@@ -174,6 +185,15 @@ extension OpenAPI {
       method: .get, path: "/v1/version", id: "getVersion", tag: "about", summary: "The server's name and version.",
       answers: [.init(status: 200, description: "The version.", schema: "Version", headers: tagged), notModified],
       isPublic: true),
+    Operation(
+      method: .get, path: "/images/{sha256}", id: "getImage", tag: "about",
+      summary: "A stored picture by the SHA-256 of its bytes; it never changes.",
+      parameters: ["imageName", "ifNoneMatch"],
+      answers: [
+        .init(status: 200, description: "The picture.", schema: "Picture", headers: tagged, mediaType: "image/*"),
+        notModified,
+      ],
+      refusals: [(404, "NotFound"), (503, "Unavailable")], isPublic: true),
     Operation(
       method: .get, path: "/problems/{area}/{name}", id: "getProblem", tag: "about",
       summary: "A few words for people about a problem's `type`.", parameters: ["problemArea", "problemName"],

@@ -5,6 +5,7 @@ extension OpenAPI {
   private static let favoriteSorts = Favorite.Sort.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ",")
   private static let listSorts = ListFilter.Sort.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ",")
 
+  private static let avatarSizes = AvatarRequest.Size.allCases.map { String($0.rawValue) }.joined(separator: ",")
   private static let userSearchSorts = SearchQuery.Kind.users.sorts.map { "\"\($0)\"" }.joined(separator: ",")
 
   static let parameters: KeyValuePairs<String, String> = [
@@ -52,6 +53,9 @@ extension OpenAPI {
       "GitHub's numeric ids, \(StoredCards.maxCount) at most. Not together with `logins`."),
     "userLogins": query(
       "logins", #"{"type":"string"}"#, "Logins with commas between, \(StoredCards.maxCount) at most."),
+    "avatarSize": query(
+      "s", "{\"type\":\"integer\",\"enum\":[\(avatarSizes)],\"default\":80}", "The length of a side in pixels."),
+    "imageName": path("sha256", #"{"type":"string","pattern":"^[0-9a-f]{64}$"}"#, "Of the bytes, in hexadecimal."),
     "dryRun": query("dry_run", #"{"type":"boolean","default":false}"#, "Order nothing, and say what it would cost."),
     "searchText": query(
       "q", "{\"type\":\"string\",\"minLength\":1,\"maxLength\":\(SearchProblem.maxBytes)}",
@@ -95,6 +99,7 @@ extension OpenAPI {
     "Magpie-Job": field("Path of the job that is fetching a fresher state."),
     "Server-Timing": field("Milliseconds spent in the database, and waiting for the job."),
     "Link": field("RFC 8288: `first`, `prev`, `next` and `last`, as far as they exist."),
+    "Content-Location": field("Where the same picture is for ever."),
     "Location": field("Where to look instead, or next."),
     "Retry-After": field("Seconds after which another try makes sense.", "integer"),
     "WWW-Authenticate": field("RFC 6750: what is wrong with the token."),

@@ -15,7 +15,8 @@ extension OpenAPI {
         + "and `github/search-cap`; `errors` says where."),
     "TooLarge": problem("The body is longer than the request may have."),
     "NotFound": problem(
-      "`github/user-not-found`, `favorites/not-found`, `favorites/unknown-kind`, `favorites/invalid-id`, `jobs/not-found`."
+      "`github/user-not-found`, `favorites/not-found`, `favorites/unknown-kind`, `favorites/invalid-id`, `jobs/not-found`, "
+        + "`images/not-found`."
     ),
     "Moved": problem("`github/moved`: the account has another login now.", ["Location"]),
     "Gone": problem("`github/gone`, `github/unavailable-for-legal-reasons`: GitHub's own word, while it is believed."),

@@ -157,6 +157,7 @@ extension OpenAPI {
     "Version": """
     {"type":"object","required":["name","version"],"properties":{"name":{"const":"magpie"},"version":{"type":"string"}}}
     """,
+    "Picture": #"{"type":"string","contentEncoding":"binary"}"#,
     "Text": #"{"type":"string"}"#,
     "Document": #"{"type":"object"}"#,
   ]

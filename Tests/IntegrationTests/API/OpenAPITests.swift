@@ -22,6 +22,7 @@ import Testing
       settings: settings,
       accounts: Accounts(database: database, passwords: PasswordWorkers()), favorites: Favorites(database: database),
       mirror: Mirror(database: database, timeToLive: TimeToLive(), form: settings.listItemForm),
+      images: Images(database: database, timeToLive: TimeToLive()),
       refreshes: Refreshes(
         queue: JobQueue(database: database),
         waiter: JobWaiter(database: database, notices: Notices(database: database)),
@@ -85,7 +86,7 @@ import Testing
     #expect(
       open == [
         "post /v1/accounts", "post /v1/invitations/redeem", "post /v1/sessions", "get /v1/config", "get /v1/version",
-        "get /problems/{area}/{name}", "get /openapi.json",
+        "get /problems/{area}/{name}", "get /openapi.json", "get /images/{sha256}",
       ])
   }
 

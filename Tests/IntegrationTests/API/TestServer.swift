@@ -39,6 +39,7 @@ final class TestServer: Sendable {
       settings: settings, accounts: Accounts(database: database, passwords: PasswordWorkers()),
       favorites: Favorites(database: database),
       mirror: Mirror(database: database, timeToLive: options.timeToLive, form: settings.listItemForm),
+      images: Images(database: database, timeToLive: options.timeToLive),
       refreshes: Refreshes(
         queue: JobQueue(database: database), waiter: waiter, budgets: Budgets(database: database)),
       cursorKey: key)
@@ -64,8 +65,11 @@ final class TestWorker: Sendable {
   let worker: Worker
   private let database: Database
   private let client: HTTPClient
+  private let pictureClient: HTTPClient
 
-  init(_ url: String, _ upstream: String, tokens: [String], on group: EventLoopGroup) async throws {
+  init(
+    _ url: String, _ upstream: String, tokens: [String], avatarHosts: [String] = [], on group: EventLoopGroup
+  ) async throws {
     database = try await TestWorld.database(url, role: "magpie_worker", group)
     let origin = try #require(HTTPClient.Origin(upstream))
     client = HTTPClient(
@@ -76,6 +80,11 @@ final class TestWorker: Sendable {
       service: try #require(UpstreamService(base: upstream, userAgent: "magpie-test")),
       tokens: tokens.compactMap { Upstream.Credential(token: $0) }, client: client, budgets: budgets)
     try await gate.register()
+    // The simulator's pictures, and those of whoever a test sets beside it.
+    let hosts = try #require(PictureHosts([upstream] + avatarHosts))
+    pictureClient = HTTPClient(
+      loop: group.loops[1], configuration: PictureGate.configuration(hosts, userAgent: "magpie-test"))
+    let pictures = PictureGate(hosts: hosts, userAgent: "magpie-test", client: pictureClient)
     var configuration = Worker.Configuration()
     configuration.pollInterval = .milliseconds(100)
     configuration.promoteInterval = .milliseconds(20)
@@ -87,6 +96,7 @@ final class TestWorker: Sendable {
         ListRefresh(.followers, gate: gate, database: database),
         ListRefresh(.following, gate: gate, database: database),
         SearchRefresh(gate: gate, database: database),
+        AvatarRefresh(pictures: pictures, gate: gate, database: database),
       ], configuration: configuration)
     notices.start()
     worker.start()
@@ -95,6 +105,7 @@ final class TestWorker: Sendable {
   func stop() async {
     await worker.drain(deadline: .seconds(2))
     client.stop()
+    pictureClient.stop()
     await database.stop()
   }
 }

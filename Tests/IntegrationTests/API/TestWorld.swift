@@ -23,6 +23,8 @@ final class TestWorld: Sendable {
     /// How many API servers share the database.
     var servers = 1
     var hasWorker = true
+    /// Hosts of pictures beside the simulator, as the setting names them.
+    var avatarHosts: [String] = []
 
     /// Somebody with lists, and nothing else out of the ordinary.
     init(_ users: Simulator.Configuration.User...) { simulator.users = users }
@@ -86,7 +88,9 @@ final class TestWorld: Sendable {
     var servers: [TestServer] = []
     for _ in 0..<options.servers { servers.append(try await TestServer(url, simulator.baseURL, options)) }
     let worker =
-      options.hasWorker ? try await TestWorker(url, simulator.baseURL, tokens: options.tokens, on: group) : nil
+      options.hasWorker
+      ? try await TestWorker(
+        url, simulator.baseURL, tokens: options.tokens, avatarHosts: options.avatarHosts, on: group) : nil
     let origins = servers.compactMap { HTTPClient.Origin($0.baseURL) }
     var configuration = HTTPClient.Configuration(userAgent: "test", trustedOrigins: Set(origins))
     configuration.maxTransfers = 64

@@ -1,0 +1,70 @@
+import EventLoop
+import HTTP
+import HTTPServer
+import Magpie
+
+/// `GET /github/avatars/{id}?s=40|80|160|460`: somebody's picture from the store; initials when there is none.
+struct AvatarEndpoint: Sendable {
+  let services: Services
+  /// How long a client may show a picture without asking, and with asking behind.
+  static let cacheControl = "private, max-age=300, stale-while-revalidate=86400"
+  /// The same for initials: there may be a picture soon.
+  static let initialsCacheControl = "private, max-age=60"
+
+  func show(_ request: Request) async throws -> Response {
+    let token = try Authorization.tokenHash(of: request, allowsTokenScheme: true)
+    let sizes = AvatarRequest.Size.allCases.map { String($0.rawValue) }
+    let size = try Parameters(request.target).choice("s", of: sizes).flatMap { Int($0) }
+      .flatMap(AvatarRequest.Size.init(rawValue:))
+    guard case .id(let id) = try GitHubPath.person(of: request) else { throw GitHubProblem.userNotFound }
+    let wanted = AvatarRequest(id: id, size: size ?? .medium)
+    guard var (avatar, account) = try await services.images.avatar(wanted, token: token) else {
+      throw APIError.badCredentials
+    }
+    if avatar.isAbsent { throw GitHubProblem.userNotFound }
+    var fields: Fields = ["Cache-Status": avatar.isStale ? "magpie; fwd=stale" : "magpie; hit"]
+    let wish = Wish(request)
+    if avatar.isStale || wish.refreshes, !wish.onlyStored {
+      let wait = avatar.image == nil ? wish.waitForFirst : wish.waitForFresher
+      let ticket = try await services.refreshes.request(
+        wanted, priority: wait > .zero ? .interactive : .soon, startsOver: wish.refreshes, account: account)
+      fields.append("Magpie-Job", "/v1/jobs/\(ticket.id)")
+      if wait > .zero, try await comes(ticket, wait) {
+        guard let again = try await services.images.avatar(wanted, token: token) else { throw APIError.badCredentials }
+        (avatar, account) = again
+        fields = ["Cache-Status": "magpie; fwd=miss"]
+      }
+    }
+    fields.append(.vary, "Authorization")
+    if let image = avatar.image {
+      fields.append("Content-Location", "/images/\(image.name)")
+      return PictureAnswer.stored(image, for: request, cacheControl: AvatarEndpoint.cacheControl, fields)
+    }
+    guard let login = avatar.login else {
+      if avatar.isAbsent { throw GitHubProblem.userNotFound }
+      throw wish.onlyStored ? GitHubProblem.notStored : GitHubProblem.notReady(nil)
+    }
+    return PictureAnswer.drawn(
+      Initials.draw(login: login, id: id, size: wanted.size), for: request,
+      cacheControl: AvatarEndpoint.initialsCacheControl, fields)
+  }
+
+  /// Whether the job ends while the client waits. Nothing else is worth waiting for: there are initials.
+  private func comes(_ ticket: Job.Ticket, _ wait: Duration) async throws -> Bool {
+    let end = System.monotonicNanoseconds() &+ wait.wholeNanoseconds
+    if case .done = try await JobWait(services: services, resource: nil).end(of: ticket, by: end) { return true }
+    return false
+  }
+}
+
+/// `GET /images/{sha256}`: a stored picture by its content, for everybody and for ever.
+struct ImageEndpoint: Sendable {
+  let services: Services
+
+  func show(_ request: Request) async throws -> Response {
+    guard let image = try await services.images.image(named: request.parameters["sha256"] ?? "") else {
+      throw APIError(.notFound, "images/not-found", "There is no such picture.")
+    }
+    return PictureAnswer.stored(image, for: request, cacheControl: "public, max-age=31536000, immutable")
+  }
+}
