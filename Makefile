@@ -1,7 +1,7 @@
 # Everything a person does with this repository. Each target first installs what it needs and finds missing.
 
 .DEFAULT_GOAL := help
-.PHONY: serve demo test check bench stack-test sanitize help need-build need-run need-demo need-bench
+.PHONY: serve demo test check bench stack-test sanitize help need-build need-run need-demo need-clients need-bench
 
 SWIFT := .ci/swift
 RELEASE := -c release --static-swift-stdlib
@@ -24,7 +24,7 @@ demo: need-demo ## the same against a simulated GitHub, with an account and a fo
 	@[ -n "$$MAGPIE_DATA" ] || .ci/data-directory
 	@exec .ci/demo $(BIN)
 
-test: need-run ## every test: unit, integration on a throw-away PostgreSQL, black-box on the built binary
+test: need-run need-clients ## every test: unit, integration on a throw-away PostgreSQL, black-box on the built binary
 	@echo "building everything for testing"
 	@$(SWIFT) build --build-tests
 	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) $(SWIFT) test --skip-build --disable-xctest
@@ -58,6 +58,18 @@ need-build:
 # The server binaries and psql. Debian's own cluster, which the package may start, is never used: Magpie keeps a private one.
 need-run: need-build
 	@.ci/packages ca-certificates 'postgresql:/usr/lib/postgresql/*/bin/initdb' postgresql-client:/usr/bin/psql
+
+# GitHub clients from PyPI, which the tests let loose on Magpie as they are.
+CLIENTS := Tests/Clients/.venv
+need-clients:
+	@.ci/packages python3-venv
+	@$(MAKE) --no-print-directory $(CLIENTS)/installed
+
+$(CLIENTS)/installed: Tests/Clients/requirements.txt
+	@echo "installing GitHub clients from PyPI into $(CLIENTS)"
+	@python3 -m venv $(CLIENTS)
+	@$(CLIENTS)/bin/pip install -q --disable-pip-version-check -r $<
+	@touch $@
 
 need-demo: need-run
 	@.ci/packages curl:/usr/bin/curl

@@ -31,6 +31,7 @@ extension Fault.Effect {
     case "not-found": self = .notFound
     case "unavailable": self = .unavailable
     case "forbidden": self = .forbidden
+    case "single-sign-on": self = .singleSignOn
     case "redirect": self = .redirect(reader.required("to", as: String.self) ?? "/")
     case "invalid-json": self = .invalidJSON
     case "truncated-json": self = .truncatedJSON

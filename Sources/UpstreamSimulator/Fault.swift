@@ -22,6 +22,8 @@ public struct Fault: Sendable, Equatable {
     case unavailable
     /// 403 that is no limit: a policy, with budget left.
     case forbidden
+    /// 403 that is no limit: the token needs a single sign-on session of the organization.
+    case singleSignOn
     /// 301 to that path of the simulator, such as `/user/583231`.
     case redirect(String)
     /// 200 with something that is not JSON.

@@ -22,6 +22,10 @@ extension World {
       return .message(.notFound, "Not Found")
     case .forbidden:
       return .message(.forbidden, "Resource not accessible by personal access token")
+    case .singleSignOn:
+      var reply = Reply.message(.forbidden, "Resource protected by organization SAML enforcement.")
+      reply.fields.append("X-GitHub-SSO", "required; url=https://github.example/orgs/octo/sso")
+      return reply
     case .unavailable:
       let body = #"{"message":"Repository access blocked","block":{"reason":"dmca","html_url":null}}"#
       return Reply(.unavailableForLegalReasons, [.contentType: Reply.json], body: Array(body.utf8))

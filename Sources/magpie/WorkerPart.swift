@@ -13,6 +13,7 @@ final class WorkerPart: Sendable {
   private let pictureClient: HTTPClient
   private let gate: GitHubGate
   private let worker: Worker
+  private let budgetWatch: BudgetWatch
   private let settings: Settings
 
   init(_ process: ServerProcess) async throws {
@@ -32,6 +33,8 @@ final class WorkerPart: Sendable {
         // The operator's own setting may point into the own network; nothing else may.
         trustedOrigins: [origin]))
     let budgets = Budgets(database: database)
+    let budgetWatch = BudgetWatch(budgets, pool: GitHubGate.pool)
+    self.budgetWatch = budgetWatch
     let gate = GitHubGate(
       service: process.settings.github, tokens: try Settings.credentials(process.settings.githubTokens), client: client,
       budgets: budgets)
@@ -58,6 +61,7 @@ final class WorkerPart: Sendable {
       ],
       duties: [
         Duty("credentials", every: .seconds(600), isForLeader: false) { try await gate.register() },
+        Duty("budgets", every: .seconds(5), isForLeader: false) { try await budgetWatch.look() },
         Duty("searches", every: .seconds(600)) { [database] in
           _ = try await database.query("SELECT magpie.sweep_searches()")
         },
@@ -95,7 +99,7 @@ final class WorkerPart: Sendable {
   var metrics: [Health.Metric] {
     let metrics = worker.metrics
     typealias Metric = Health.Metric
-    return [
+    let jobs = [
       Metric("magpie_jobs_started_total", .counter, "Runs of jobs started.", value: Double(metrics.started)),
       Metric("magpie_jobs_completed_total", .counter, "Runs that ended well.", value: Double(metrics.completed)),
       Metric(
@@ -109,5 +113,6 @@ final class WorkerPart: Sendable {
       Metric(
         "magpie_worker_leader", .gauge, "Whether this process does the housekeeping.", value: metrics.isLeader ? 1 : 0),
     ]
+    return jobs + budgetWatch.metrics
   }
 }

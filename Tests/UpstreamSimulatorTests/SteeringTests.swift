@@ -95,7 +95,8 @@ import Testing
     ("deep-json", #","depth":9"#, .deepJSON(depth: 9)), ("huge", #","bytes":9"#, .huge(bytes: 9)),
     ("other-shape", "", .otherShape), ("ids-as-strings", "", .idsAsStrings), ("next-is-self", "", .nextIsSelf),
     ("next-is", #","to":"x""#, .nextIs("x")), ("drop-first", "", .dropFirst), ("insert-first", "", .insertFirst),
-    ("incomplete-search", "", .incompleteSearch), ("unstable-search", "", .unstableSearch),
+    ("single-sign-on", "", .singleSignOn), ("incomplete-search", "", .incompleteSearch),
+    ("unstable-search", "", .unstableSearch),
   ])
   func everyEffectHasAName(name: String, rest: String, effect: Fault.Effect) async throws {
     try await Bench.run { bench async throws in

@@ -23,6 +23,8 @@ final class TestWorld: Sendable {
     /// How many API servers share the database.
     var servers = 1
     var hasWorker = true
+    /// How many worker processes share the database.
+    var workers = 1
     /// Hosts of pictures beside the simulator, as the setting names them.
     var avatarHosts: [String] = []
 
@@ -87,10 +89,12 @@ final class TestWorld: Sendable {
     let owner = try await database(url, role: nil, group)
     var servers: [TestServer] = []
     for _ in 0..<options.servers { servers.append(try await TestServer(url, simulator.baseURL, options)) }
-    let worker =
-      options.hasWorker
-      ? try await TestWorker(
-        url, simulator.baseURL, tokens: options.tokens, avatarHosts: options.avatarHosts, on: group) : nil
+    var workers: [TestWorker] = []
+    for _ in 0..<(options.hasWorker ? options.workers : 0) {
+      workers.append(
+        try await TestWorker(
+          url, simulator.baseURL, tokens: options.tokens, avatarHosts: options.avatarHosts, on: group))
+    }
     let origins = servers.compactMap { HTTPClient.Origin($0.baseURL) }
     var configuration = HTTPClient.Configuration(userAgent: "test", trustedOrigins: Set(origins))
     configuration.maxTransfers = 64
@@ -101,7 +105,7 @@ final class TestWorld: Sendable {
     client.stop()
     // Held requests would keep the worker from ending.
     simulator.release()
-    await worker?.stop()
+    for worker in workers { await worker.stop() }
     for server in servers { await server.stop() }
     await owner.stop()
     await simulator.stop()

@@ -1,3 +1,4 @@
+import JSONText
 import Postgres
 import Upstream
 
@@ -36,12 +37,34 @@ enum PersonStore {
   static func store(
     _ account: GitHub.Account, _ validators: Validators, credential: String, in transaction: Transaction
   ) async throws {
+    let document = try await withKnownAddress(account, credential, in: transaction)
     _ = try await transaction.query(
       """
       SELECT magpie.store_profile(\(account.id), \(account.login), \(account.name), \(account.type ?? "User"),
-        \(account.avatarURL ?? ""), \(String(decoding: account.document, as: UTF8.self)), \(account.followers), \(account.following),
+        \(account.avatarURL ?? ""), \(String(decoding: document, as: UTF8.self)), \(account.followers), \(account.following),
         \(validators.etag), \(validators.lastModified), \(credential))
       """)
+  }
+
+  /// Whoever asks without a token is shown no e-mail address. That says nothing about one that is known, which stays.
+  private static func withKnownAddress(
+    _ account: GitHub.Account, _ credential: String, in transaction: Transaction
+  ) async throws -> [UInt8] {
+    let view = JSONView(checked: account.document)
+    guard credential == Budgets.Credential.identifier(pool: GitHubGate.pool, secret: nil), view["email"]?.isNull == true
+    else { return account.document }
+    let rows = try await transaction.query(
+      "SELECT u.profile::jsonb ->> 'email' FROM magpie.github_user u WHERE u.id = \(account.id) AND u.profile IS NOT NULL"
+    )
+    guard let address = try rows.first?.decode(String?.self) else { return account.document }
+    var writer = JSONWriter()
+    view.removing(members: ["email"]).withUnsafeBytes { bytes in
+      writer.rawObject(bytes) { writer in
+        writer.key("email")
+        writer.string(address)
+      }
+    }
+    return writer.bytes
   }
 
   static func confirm(_ id: Int64, in transaction: Transaction) async throws {
