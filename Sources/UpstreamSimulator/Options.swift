@@ -36,6 +36,7 @@ extension Simulator {
         --concurrent N        requests at the same time (100)
         --latency-ms N        how long every answer takes (0)
         --etags FORM          automatic, weak or strong (automatic)
+        --avatars             people's pictures are its own, not GitHub's
         --oldest-first        new followers stand at the end of lists
         --clock TIME          clock standing still, as 2026-01-01T00:00:00Z
         --churn SECONDS       followers of the users change that often, as 5s or 0.5
@@ -74,6 +75,7 @@ extension Simulator {
       switch option {
       case "--help", "-h": wantsHelp = true
       case "--only-known-tokens": configuration.acceptsUnknownTokens = false
+      case "--avatars": configuration.servesAvatars = true
       case "--oldest-first": configuration.newestFirst = false
       case "--replay-any-page": replayIgnoresPaging = true
       default: return false

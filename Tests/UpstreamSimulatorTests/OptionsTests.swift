@@ -9,7 +9,7 @@ import Testing
       "bigstar:300000:5", "--token", "a=b=c",
       "--only-known-tokens", "--limit", "10", "--anonymous-limit", "2", "--concurrent", "3", "--latency-ms", "4",
       "--etags", "weak", "--oldest-first", "--clock", "2026-01-01T00:00:00Z", "--churn", "5s", "--replay", "file.json",
-      "--replay-any-page",
+      "--replay-any-page", "--avatars",
     ])
     let configuration = options.configuration
     #expect(options.listen.description == "[::1]:0")
@@ -25,6 +25,7 @@ import Testing
     #expect(configuration.latencyMilliseconds == 4)
     #expect(configuration.entityTags == .weak)
     #expect(!configuration.newestFirst)
+    #expect(configuration.servesAvatars)
     #expect(configuration.frozenClock == 1_767_225_600)
     #expect(configuration.churn == .seconds(5))
     #expect(options.replayFile == "file.json")
@@ -61,7 +62,8 @@ import Testing
   @Test func helpNamesEveryOption() {
     for option in [
       "--listen", "--seed", "--user", "--token", "--only-known-tokens", "--limit", "--anonymous-limit", "--concurrent",
-      "--latency-ms", "--etags", "--oldest-first", "--clock", "--churn", "--replay", "--replay-any-page", "--help",
+      "--latency-ms", "--etags", "--avatars", "--oldest-first", "--clock", "--churn", "--replay", "--replay-any-page",
+      "--help",
     ] {
       #expect(
         Simulator.Options.help.contains("  \(option) ") || Simulator.Options.help.contains("  \(option)\n"), "\(option)"

@@ -34,7 +34,7 @@ public struct AvatarRefresh: JobHandler {
       if let result = try await meet(request.id, job) { return result }
       known = try await find(request)
     }
-    guard let known else { return .done }
+    guard let known else { return try await fail(request, "", "no address", job) }
     guard let url = PictureAddress.sized(known.url, pixels: request.size.rawValue) else {
       return try await fail(request, known.url, "no address", job)
     }
