@@ -17,7 +17,7 @@ struct AvatarTests {
           "MAGPIE_AVATAR_HOSTS": isListed ? simulator.peer.url : "avatars.example",
         ])
       let visitor = server.api.account(try await site.token("alice", database))
-      let profile = try await visitor.get("/github/users/octocat")
+      let profile = try await visitor.get("/github/users/octocat", ["Prefer": "wait=30"])
       #expect(try profile.json["avatar_url"]?.string == "\(simulator.peer.url)/avatars/u/583231?v=4")
       let picture = try await visitor.get("/github/avatars/583231?s=160")
       #expect(picture.status == 200)
