@@ -15,6 +15,8 @@ extension JSONText {
       case unexpected = "has an unexpected byte"
       /// A number outside the grammar, such as `01`, `.5` or `1.`.
       case number = "has a malformed number"
+      /// A number with an exponent of more than three digits, such as `1e1000`.
+      case magnitude = "has a number beyond 1e999"
       /// A backslash before something other than JSON's escapes.
       case escape = "has a malformed escape"
       /// A raw control character in a string (U+0000 to U+001F).

@@ -16,7 +16,8 @@ public enum JSONText {
     }
   }
 
-  /// Refuses bytes that are not exactly one JSON document by RFC 8259 in UTF-8 without a byte order mark.
+  /// Refuses bytes that are not exactly one JSON document by RFC 8259 in UTF-8 without a byte order mark, and exponents of
+  /// more than three digits (section 6 leaves the range of numbers to us).
   ///
   /// Lone surrogates and `\u0000` in escapes pass, as they are within the grammar: see ``clean(_:limits:)``.
   public static func check(_ bytes: UnsafeRawBufferPointer, limits: Limits = Limits()) throws(Invalid) {

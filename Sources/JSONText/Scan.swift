@@ -134,9 +134,19 @@ struct Scan {
     if peek | 0x20 == UInt8(ascii: "e") {
       position += 1
       if peek == .plus || peek == .minus { position += 1 }
-      try digits()
+      try exponent()
     }
     if peek.isDigit { throw failure(.number) }
+  }
+
+  /// At most three digits, leading zeros aside. PostgreSQL's jsonb writes numbers without exponents, zero by zero: the eight
+  /// bytes `1e131071` would become 131,072. No double comes near this bound.
+  private mutating func exponent() throws(JSONText.Invalid) {
+    let start = position
+    try digits()
+    var first = start
+    while first < position, base[first] == .zero { first += 1 }
+    if position - first > 3 { throw JSONText.Invalid(.magnitude, at: start) }
   }
 
   private mutating func digits() throws(JSONText.Invalid) {

@@ -94,7 +94,9 @@ struct ReferenceReader {
     if take("."), !digits() { return false }
     if take({ $0 | 0x20 == UInt8(ascii: "e") }) {
       _ = take({ $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") })
+      let start = next
       if !digits() { return false }
+      return units[start..<next].drop { $0 == UInt8(ascii: "0") }.count <= 3
     }
     return true
   }
