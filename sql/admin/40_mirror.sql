@@ -4,7 +4,7 @@ SET LOCAL ROLE magpie_owner;
 CREATE OR REPLACE FUNCTION admin.refresh(subject text, priority text DEFAULT 'background') RETURNS bigint
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  v_kind text := split_part(refresh.subject, ':', 1);
+  v_kind text := coalesce(split_part(refresh.subject, ':', 1), '');
   v_key text := lower(substr(refresh.subject, length(split_part(refresh.subject, ':', 1)) + 2));
   v_priority int := CASE refresh.priority WHEN 'interactive' THEN 0 WHEN 'soon' THEN 1 WHEN 'background' THEN 2 WHEN 'idle' THEN 3 END;
   v_id bigint;

@@ -36,6 +36,7 @@ import Testing
         ("SELECT admin.revoke_tokens('bob')", "MG404"), ("SELECT admin.disable_account('bob', 'x')", "MG404"),
         ("SELECT admin.delete_account('bob')", "MG404"), ("SELECT admin.refresh('github-user:a/b')", "MG422"),
         ("SELECT admin.refresh('octocat')", "MG422"), ("SELECT admin.refresh('github-user:a', 'now')", "MG422"),
+        ("SELECT admin.refresh(NULL)", "MG422"), ("SELECT admin.refresh('github-user:a', NULL)", "MG422"),
       ]
       for (query, expected) in mistakes { #expect(await Self.state(admin, query) == expected, "\(query)") }
       #expect(await Self.state(admin, "SELECT admin.issue_token('ann', NULL)") == nil)

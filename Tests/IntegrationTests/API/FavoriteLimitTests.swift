@@ -1,4 +1,5 @@
 import HTTP
+import Postgres
 import Testing
 import UpstreamSimulator
 
@@ -78,6 +79,34 @@ import UpstreamSimulator
       #expect(try await world.get("/v1/favorites/photo/99", as: token).status == 404)
       #expect(try await world.value("SELECT a.version FROM magpie.account a") == Int64(good.count))
       #expect(world.servers[0].failures.entries.isEmpty)
+    }
+  }
+
+  @Test func timesThatCannotBeWrittenAreRefusedFromAppsAndByHand() async throws {
+    try await TestWorld.run(.init(.init("octocat", followers: 1))) { world in
+      let token = try await world.token()
+      for (number, time) in ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"].enumerated() {
+        let path = "/v1/favorites/photo/\(number + 1)"
+        let answer = try await world.send(.put, path, as: token, body: #"{"added_at": "\#(time)"}"#)
+        #expect(answer.status == 201)
+        #expect(try answer.json["added_at"]?.string?.prefix(19) == time.prefix(19))
+      }
+      for time in ["0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01"] {
+        let answer = try await world.send(.put, "/v1/favorites/photo/9", as: token, body: #"{"added_at": "\#(time)"}"#)
+        #expect(answer.status == 422, "\(time)")
+        #expect(answer.code == "request/invalid-value", "\(time)")
+      }
+      for time in ["infinity", "-infinity", "0001-12-31 BC", "10000-01-01"] {
+        let error = await #expect(throws: PostgresError.self) {
+          try await world.sql(
+            """
+            INSERT INTO magpie.favorite (account_id, kind, subject_id, added_at)
+            SELECT a.id, 'photo', '9', \(time)::text::timestamptz FROM magpie.account a
+            """)
+        }
+        #expect(error?.constraint == "favorite_added_at_check", "\(time)")
+      }
+      #expect(try await world.value("SELECT count(*) FROM magpie.favorite") == Int64(2))
     }
   }
 
