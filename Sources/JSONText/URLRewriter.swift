@@ -1,8 +1,8 @@
 /// Turns an upstream's API addresses within stored documents into this server's own.
 ///
-/// Only members named `url` or ending in `_url` are touched, and of those only values that are a base or begin with
-/// a base and a slash. Everything else, a biography that mentions the address included, stays byte for byte. Slashes
-/// may be written `\/`.
+/// Only members named `url` or ending in `_url` are touched, but for `avatar_url`, which leads to a picture and not into
+/// the API; and of those only values that are a base or begin with a base and a slash. Everything else, a biography that
+/// mentions the address included, stays byte for byte. Slashes may be written `\/`.
 public struct URLRewriter: Sendable {
   /// Without closing slashes, the longest first, so that of two that fit the closer one is taken.
   private let bases: [[UInt8]]
@@ -72,7 +72,7 @@ public struct URLRewriter: Sendable {
   private static func nextAddress(in document: UnsafeRawBufferPointer, from position: inout Int) -> Int? {
     while let start = nextNameEnd(in: document, from: position) {
       position = start + 4
-      guard start > 0, endsName(document, before: start) else { continue }
+      guard start > 0, endsName(document, before: start), !isPicture(document, before: start) else { continue }
       var next = skippingSpace(document, position)
       guard next < document.count, document[next] == .colon else { continue }
       next = skippingSpace(document, next + 1)
@@ -110,6 +110,12 @@ public struct URLRewriter: Sendable {
     case .quote: start < 2 || document[start - 2] != .backslash
     default: false
     }
+  }
+
+  /// Whether the name that ends at an offset with `url` is `avatar_url`. Few others have an `r` there.
+  private static func isPicture(_ document: UnsafeRawBufferPointer, before start: Int) -> Bool {
+    start >= 8 && document[start - 2] == UInt8(ascii: "r") && document[start - 8] == .quote
+      && document[(start - 7)..<start].elementsEqual("avatar_".utf8)
   }
 
   private static func skippingSpace(_ document: UnsafeRawBufferPointer, _ position: Int) -> Int {

@@ -31,6 +31,8 @@ struct URLRewriterTests {
         #"{"a_url":"https://api.github.com/1","b_url":"https://api.github.com/2"}"#,
         #"{"a_url":"https://magpie.example/github/1","b_url":"https://magpie.example/github/2"}"#
       ),
+      (#"{"r_url":"https://api.github.com/1"}"#, #"{"r_url":"https://magpie.example/github/1"}"#),
+      (#"{"xavatar_url":"https://api.github.com/1"}"#, #"{"xavatar_url":"https://magpie.example/github/1"}"#),
     ])
   func rewrites(text: String, expected: String) {
     #expect(rewrite(text) == expected)
@@ -40,6 +42,8 @@ struct URLRewriterTests {
     "leaves everything else byte for byte",
     arguments: [
       #"{"html_url":"https://github.com/a","avatar_url":"https://avatars.example/u/1?v=4"}"#,
+      #"{"avatar_url":"https://api.github.com/avatars/u/1"}"#,
+      #"[{"id":1,"avatar_url" : "http://127.0.0.1:9000/u/1"}]"#,
       #"{"url":"https://api.github.com.evil/users/a"}"#, #"{"url":"https://api.github.com@evil/"}"#,
       #"{"url":"https://api.github.co"}"#,
       #"{"url":"see https://api.github.com/users/a"}"#, #"{"bio":"https://api.github.com/users/a"}"#,

@@ -107,6 +107,47 @@ import UpstreamSimulator
     }
   }
 
+  /// Each token has budgets of its own, and none of them is asked beyond its end.
+  @Test func severalTokensAreSpentToTheLastRequestAndNoFurther() async throws {
+    let options = Self.options { options in
+      options.tokens = ["one", "two"]
+      options.simulator.limits.core = 3
+      options.simulator.users = [.init("octocat", followers: 8)]
+    }
+    try await TestWorld.run(options) { world in
+      let token = try await world.token()
+      let people = try world.simulator.followers(of: "octocat")
+      for id in people.prefix(6) { #expect(try await world.get("/github/user/\(id)", as: token).status == 200) }
+      let seventh = try await world.get("/github/user/\(people[6])", as: token, [.prefer: "wait=30"])
+      #expect(seventh.status == 503 && seventh.code == "upstream/rate-limited")
+      #expect(world.simulator.requestCount == 6)
+      #expect(world.simulator.count("/**", status: 200) == 6)
+      let spent = Dictionary(grouping: world.simulator.log(), by: \.credential).mapValues(\.count)
+      #expect(spent == ["one": 3, "two": 3])
+      // What a search may ask is untouched by that.
+      let limits = try await world.get("/github/rate_limit", as: token)
+      #expect(try limits.json["resources"]?["core"]?["remaining"]?.int == 0)
+      #expect(try limits.json["resources"]?["search"]?["remaining"]?.int == 60)
+    }
+  }
+
+  /// A secondary limit is about one token: the others go on.
+  @Test func aLimitOfOneTokenLeavesTheWorkToTheOther() async throws {
+    try await TestWorld.run(Self.options { $0.tokens = ["one", "two"] }) { world in
+      let token = try await world.token()
+      world.simulator.add(Fault(.secondaryLimit, on: "/users/octocat", times: 1))
+      // The job is put off for as long as the limit says, and whoever asks again has it done by the other token.
+      _ = try await world.get("/github/users/octocat", as: token, [.prefer: "wait=0"])
+      try await eventually("the limit is known") {
+        try await world.value("SELECT count(*) FROM magpie.credential WHERE blocked_until > now()") == Int64(1)
+      }
+      #expect(try await world.get("/github/users/hubot", as: token).status == 200)
+      let log = world.simulator.log()
+      #expect(log.count >= 2 && log[0].credential != log[log.count - 1].credential)
+      #expect(try await world.value("SELECT count(*) FROM magpie.credential WHERE blocked_until > now()") == Int64(1))
+    }
+  }
+
   /// otterdog#201: with another token every entity tag is worthless, and must not be sent.
   @Test func validatorsAreSentWithTheTokenThatGotThem() async throws {
     try await TestWorld.run(Self.options { $0.tokens = ["one", "two"] }) { world in
