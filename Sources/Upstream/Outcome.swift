@@ -20,7 +20,8 @@ public enum Outcome<Answer: Sendable>: Sendable {
   case notModified
   /// Ask there instead (301, 302, 307, 308). To another origin go without the credential.
   case moved(to: String, sameOrigin: Bool, isPermanent: Bool)
-  /// A fact: there is no such thing, or none to be shown (404, 410, 451). The reason is given with a 451.
+  /// A fact: there is no such thing, or none to be shown (404, 410, 451; of repositories also 403 when they are blocked, and
+  /// 409 when they have no commit). The reason is given with a 403, 409 and 451.
   case gone(status: Int, reason: String?)
   /// Too many requests. The credential must rest.
   case limited(Limit)

@@ -96,9 +96,11 @@ extension GitHub {
     /// The list item as it came, cleaned.
     public let document: [UInt8]
 
-    init(_ view: JSONView, at index: Int) throws(Malformed) {
-      guard view.kind == .object else { throw Malformed("not an object", at: "/\(index)") }
-      (id, login) = try Document.identity(of: view, at: "/\(index)")
+    init(_ view: JSONView, at index: Int) throws(Malformed) { try self.init(view, place: "/\(index)") }
+
+    init(_ view: JSONView, place pointer: @autoclosure () -> String) throws(Malformed) {
+      guard view.kind == .object else { throw Malformed("not an object", at: pointer()) }
+      (id, login) = try Document.identity(of: view, at: pointer())
       name = view["name"]?.string
       type = view["type"]?.string
       avatarURL = Document.text(view["avatar_url"])
