@@ -11,6 +11,12 @@ extension Simulator {
       public var following: Int
       /// `nil`: one made from the login.
       public var id: Int64?
+      /// Seeded repositories, at most 4,000.
+      public var repositories = 0
+      /// Seeded gists.
+      public var gists = 0
+      /// Seeded memberships in organizations.
+      public var organizations = 0
 
       /// Somebody with that many followers.
       public init(_ login: String, followers: Int, following: Int = 0, id: Int64? = nil) {

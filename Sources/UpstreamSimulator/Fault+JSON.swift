@@ -30,6 +30,8 @@ extension Fault.Effect {
     case "secondary-limit": self = .secondaryLimit
     case "not-found": self = .notFound
     case "unavailable": self = .unavailable
+    case "blocked": self = .blocked
+    case "conflict": self = .conflict
     case "forbidden": self = .forbidden
     case "single-sign-on": self = .singleSignOn
     case "redirect": self = .redirect(reader.required("to", as: String.self) ?? "/")

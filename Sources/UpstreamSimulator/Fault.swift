@@ -20,6 +20,10 @@ public struct Fault: Sendable, Equatable {
     case notFound
     /// 451 with the block object of GitHub.
     case unavailable
+    /// 403 with the block object of GitHub.
+    case blocked
+    /// 409, as for the commits of an empty repository.
+    case conflict
     /// 403 that is no limit: a policy, with budget left.
     case forbidden
     /// 403 that is no limit: the token needs a single sign-on session of the organization.

@@ -19,9 +19,11 @@ struct Network: Sendable {
     var login: String
     var followers: Int
     var following: Int
+    var gists = 0
+    var organizations = 0
   }
 
-  private let population: Population
+  let population: Population
   private let newestFirst: Bool
 
   /// People made by name, beside the population.
@@ -29,6 +31,8 @@ struct Network: Sendable {
   /// Lowered logins that are not found by arithmetic: named people, and new names of renamed ones.
   private var idsByLogin: [String: Int64] = [:]
   private var newLogins: [Int64: String] = [:]
+  /// Lowered logins that were given up, and by whom; their repositories are found by them still.
+  private(set) var formerLogins: [String: Int64] = [:]
   private var profiles: [Int64: Profile] = [:]
   private var privateProfiles: Set<Int64> = []
   private var suspended: Set<Int64> = []
@@ -108,6 +112,15 @@ struct Network: Sendable {
     return (Int(dice % 8) * Int(dice >> 8 % 8), Int(dice >> 16 % 40))
   }
 
+  /// Gists and memberships of somebody named; `nil` for everybody else, who has none.
+  func itemCounts(_ id: Int64) -> (gists: Int, organizations: Int)? { named[id].map { ($0.gists, $0.organizations) } }
+
+  /// Organizations somebody is in: some of the population, whatever their kind is there.
+  func organizations(of id: Int64) -> [Card] {
+    let count = itemCounts(id)?.organizations ?? 0
+    return (0..<count).compactMap { card(person(Seed.mix(UInt64(bitPattern: id) &+ UInt64($0)))) }
+  }
+
   // MARK: Changing
 
   /// Makes somebody by name. A released login may be taken by somebody new.
@@ -123,7 +136,10 @@ struct Network: Sendable {
     var id = user.id ?? Network.ownID(user.login)
     if user.id == nil { while card(id) != nil { id += 1 } }
     guard id > 0, card(id) == nil else { throw Refusal(description: "the id is taken: \(id)") }
-    named[id] = Named(login: user.login, followers: user.followers, following: user.following)
+    named[id] = Named(
+      login: user.login, followers: user.followers, following: user.following, gists: user.gists,
+      organizations: user.organizations)
+    formerLogins[user.login.lowercased()] = nil
     idsByLogin[user.login.lowercased()] = id
     version += 1
     return id
@@ -138,6 +154,8 @@ struct Network: Sendable {
     }
     if idsByLogin[card.login.lowercased()] == id { idsByLogin[card.login.lowercased()] = nil }
     newLogins[id] = login
+    formerLogins[card.login.lowercased()] = id
+    formerLogins[login.lowercased()] = nil
     idsByLogin[login.lowercased()] = id
     touch(id, at: now)
   }

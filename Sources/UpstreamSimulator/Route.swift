@@ -8,8 +8,30 @@ enum Route: Equatable, Sendable {
     case id(Int64)
   }
 
+  /// What is listed of somebody beside people.
+  enum Items: String, Equatable, Sendable {
+    case repos
+    case gists
+    case orgs
+  }
+
+  /// A repository in a path.
+  enum Repository: Equatable, Sendable {
+    case name(owner: String, String)
+    case id(Int64)
+  }
+
+  /// What is asked of a repository.
+  enum Part: String, Equatable, Sendable {
+    case record = ""
+    case languages = "/languages"
+    case commits = "/commits"
+  }
+
   case profile(Person)
   case list(Person, ListKey.Kind)
+  case items(Person, Items)
+  case repository(Repository, Part)
   case rateLimit
   case searchUsers
   /// Somebody's picture, which is no part of the API.
@@ -27,12 +49,22 @@ enum Route: Equatable, Sendable {
     case (3, "users") where !segments[1].isEmpty: self = Route.list(.login(segments[1]), segments[2])
     case (2, "user"): self = Int64(segments[1]).map { .profile(.id($0)) } ?? .unknown
     case (3, "user"): self = Int64(segments[1]).map { Route.list(.id($0), segments[2]) } ?? .unknown
+    case (3...4, "repos") where !segments[1].isEmpty && !segments[2].isEmpty:
+      self = Route.repository(.name(owner: segments[1], segments[2]), segments.dropFirst(3))
+    case (2...3, "repositories"):
+      self = Int64(segments[1]).map { Route.repository(.id($0), segments.dropFirst(2)) } ?? .unknown
     default: self = .unknown
     }
   }
 
+  private static func repository(_ repository: Repository, _ rest: ArraySlice<String>) -> Route {
+    Part(rawValue: rest.map { "/\($0)" }.joined()).map { rest.first == "" ? .unknown : .repository(repository, $0) }
+      ?? .unknown
+  }
+
   private static func list(_ person: Person, _ name: String) -> Route {
-    ListKey.Kind(rawValue: name).map { .list(person, $0) } ?? .unknown
+    if let items = Items(rawValue: name) { return .items(person, items) }
+    return ListKey.Kind(rawValue: name).map { .list(person, $0) } ?? .unknown
   }
 
   /// What it is charged to.
@@ -45,6 +77,10 @@ enum Route: Equatable, Sendable {
     case .profile(.id): "/user/{id}"
     case .list(.login, let kind): "/users/{login}/\(kind.rawValue)"
     case .list(.id, let kind): "/user/{id}/\(kind.rawValue)"
+    case .items(.login, let items): "/users/{login}/\(items.rawValue)"
+    case .items(.id, let items): "/user/{id}/\(items.rawValue)"
+    case .repository(.name, let part): "/repos/{owner}/{repo}\(part.rawValue)"
+    case .repository(.id, let part): "/repositories/{id}\(part.rawValue)"
     case .rateLimit: "/rate_limit"
     case .searchUsers: "/search/users"
     case .avatar: "/avatars/u/{id}"

@@ -13,6 +13,7 @@ struct Seed: Sendable {
     case counts
     case text
     case dates
+    case repositories
   }
 
   /// The finalizer of SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", 2014).

@@ -3,7 +3,7 @@ extension Simulator {
   /// Makes somebody by name, perhaps with a login that was released. Answers the id.
   @discardableResult
   public func add(_ user: Simulator.Configuration.User) throws -> Int64 {
-    try engine.world.withLock { try $0.network.add(user) }
+    try engine.world.withLock { try $0.add(user) }
   }
 
   /// The id of whoever has the login now.

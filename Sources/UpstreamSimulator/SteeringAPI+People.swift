@@ -9,13 +9,20 @@ extension SteeringAPI {
     switch name {
     case "users":
       let user = try JSONObjectReader.read(body) { reader in
-        Simulator.Configuration.User(
+        func count(_ name: String) -> Int {
+          Int(clamping: min(4_000, max(0, reader.optional(name, as: Int64.self) ?? 0)))
+        }
+        var user = Simulator.Configuration.User(
           reader.required("login", as: String.self) ?? "",
           followers: Int(reader.optional("followers", as: Int64.self) ?? 0),
           following: Int(reader.optional("following", as: Int64.self) ?? 0),
           id: reader.optional("id", as: Int64.self))
+        user.repositories = count("repositories")
+        user.gists = count("gists")
+        user.organizations = count("organizations")
+        return user
       }
-      let id = try engine.world.withLock { try $0.network.add(user) }
+      let id = try engine.world.withLock { try $0.add(user) }
       return Self.object { $0.member("id", Int(id)) }
     case "follow", "unfollow":
       let (user, by) = try JSONObjectReader.read(body) { reader in

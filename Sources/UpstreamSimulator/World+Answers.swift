@@ -14,6 +14,12 @@ extension World {
       if let fault { drift(ListKey(owner: owner, kind: .followers), fault) }
       return page(ListKey(owner: owner, kind: kind), ask.target)
     case .searchUsers: return search(ask.target, fault)
+    case .items(let person, let items):
+      guard let owner = visible(person) else { return .message(.notFound, "Not Found") }
+      if items == .repos, let fault { drift(owner, fault) }
+      return itemPage(owner, items, ask.target)
+    case .repository(let repository, let part):
+      return self.repository(repository, part, ask.target)
     case .rateLimit, .avatar, .unknown:
       return .message(.notFound, "Not Found")
     }
@@ -28,7 +34,11 @@ extension World {
 
   private mutating func profile(_ id: Int64, _ credential: Credential) -> Reply {
     guard let card = network.card(id) else { return .message(.notFound, "Not Found") }
-    let profile = network.profile(card)
+    var profile = network.profile(card)
+    if let counts = network.itemCounts(id) {
+      profile.publicRepos = repositories.list(of: id).count
+      profile.publicGists = counts.gists
+    }
     let isPrivate = network.isPrivate(id)
     let followers = network.list(ListKey(owner: id, kind: .followers))
     let following = network.list(ListKey(owner: id, kind: .following))

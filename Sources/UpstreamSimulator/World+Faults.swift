@@ -26,17 +26,10 @@ extension World {
       var reply = Reply.message(.forbidden, "Resource protected by organization SAML enforcement.")
       reply.fields.append("X-GitHub-SSO", "required; url=https://github.example/orgs/octo/sso")
       return reply
-    case .unavailable:
-      let body = #"{"message":"Repository access blocked","block":{"reason":"dmca","html_url":null}}"#
-      return Reply(.unavailableForLegalReasons, [.contentType: Reply.json], body: Array(body.utf8))
-    case .redirect(let path):
-      let address = base + path
-      var reply = Reply.message(.movedPermanently, "Moved Permanently") { json in
-        json.key("url")
-        json.string(address)
-      }
-      reply.fields.append(.location, address)
-      return reply
+    case .unavailable: return .takenDown
+    case .blocked: return .blocked
+    case .conflict: return .message(.conflict, "Git Repository is empty.")
+    case .redirect(let path): return .moved(to: base + path)
     default:
       return nil
     }

@@ -16,6 +16,29 @@ extension Reply {
   }
 }
 
+extension Reply {
+  /// Of somebody's rights.
+  static let takenDown = Reply(
+    .unavailableForLegalReasons, [.contentType: Reply.json],
+    body: Array(#"{"message":"Repository access blocked","block":{"reason":"dmca","html_url":null}}"#.utf8))
+
+  /// Of GitHub's terms.
+  static let blocked = Reply(
+    .forbidden, [.contentType: Reply.json],
+    body: Array(
+      #"{"message":"Repository access blocked","block":{"reason":"tos","created_at":"2020-01-01T00:00:00Z"}}"#.utf8))
+
+  /// To another address.
+  static func moved(to address: String) -> Reply {
+    var reply = Reply.message(.movedPermanently, "Moved Permanently") { json in
+      json.key("url")
+      json.string(address)
+    }
+    reply.fields.append(.location, address)
+    return reply
+  }
+}
+
 /// Answers of somebody who had enough.
 extension World {
   mutating func primaryRefusal(_ credential: Credential, _ resource: Resource, _ now: Int64) -> Reply {

@@ -4,12 +4,14 @@ import HTTP
 struct World: Sendable {
   let base: String
   let renderer: UserRenderer
+  let repositoryRenderer: RepositoryRenderer
   let entityTags: Simulator.Configuration.EntityTags
   var limits: Simulator.Configuration.Limits
   var latencyMilliseconds: Int
   var replay: Replay?
 
   var network: Network
+  var repositories: Repositories
   var budgets: Budgets
   var tokens: Tokens
   var clock: SimulatedClock
@@ -31,6 +33,12 @@ struct World: Sendable {
     latencyMilliseconds = configuration.latencyMilliseconds
     replay = configuration.replay
     network = try Network(configuration)
+    let seed = Seed(value: configuration.seed)
+    repositories = Repositories(seed: seed)
+    repositoryRenderer = RepositoryRenderer(base: base, users: renderer, seed: seed)
+    for user in configuration.users {
+      if let id = network.id(ofLogin: user.login) { repositories.seed(min(4_000, user.repositories), owner: id) }
+    }
     budgets = Budgets(configuration.limits)
     tokens = Tokens(owners: configuration.tokens, acceptsUnknown: configuration.acceptsUnknownTokens)
     clock = SimulatedClock(frozenAt: configuration.frozenClock)

@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "/users/nobody-at-all", "/users/octocat/", "/user/1", "/user/x", "/users/octocat/repos", "/", "/users",
+    "/users/nobody-at-all", "/users/octocat/", "/user/1", "/user/x", "/users/octocat/starred", "/", "/users",
   ])
   func unknownAddressesAre404(path: String) async throws {
     try await Bench.run { bench async throws in
