@@ -58,7 +58,9 @@ final class WorkerPart: Sendable {
         ListRefresh(.following, gate: gate, database: database),
         SearchRefresh(gate: gate, database: database),
         AvatarRefresh(pictures: pictures, gate: gate, database: database),
-      ],
+        RepositoryRefresh(gate: gate, database: database), LanguagesRefresh(gate: gate, database: database),
+        CommitsRefresh(gate: gate, database: database),
+      ] + ItemListRefreshes.all(gate: gate, database: database),
       duties: [
         Duty("credentials", every: .seconds(600), isForLeader: false) { try await gate.register() },
         Duty("budgets", every: .seconds(5), isForLeader: false) { try await budgetWatch.look() },

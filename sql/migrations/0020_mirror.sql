@@ -340,7 +340,8 @@ BEGIN
   -- Nobody else adds to this list: a list has one walk, whose row is locked. OFFSET 0 has each member looked up, where the
   -- planner, who does not know how long lists are, would read the whole list for every page.
   SELECT v_walk.listing_id, m, v_walk.generation FROM unnest(v_members) AS m
-   WHERE NOT EXISTS (SELECT FROM magpie.follow_edge e
+   WHERE (SELECT l.kind FROM magpie.listing l WHERE l.id = v_walk.listing_id) IN ('followers', 'following')
+     AND NOT EXISTS (SELECT FROM magpie.follow_edge e
                       WHERE e.listing_id = v_walk.listing_id AND e.member_id = m AND e.gone_generation IS NULL OFFSET 0);
   UPDATE magpie.walk w SET pages = p_page, members = v_first + cardinality(v_members),
          pages_unchanged = v_unchanged + p_unchanged::int,

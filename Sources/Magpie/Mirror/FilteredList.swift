@@ -60,7 +60,7 @@ public struct FilteredList: Sendable {
       text = " AND u.search LIKE magpie.like_containing(magpie.fold(\(filter.text)))"
     }
     return """
-      \(fragment: StoredList.head(kind, of: person, walk: nil, token: token)),
+      \(fragment: StoredList.head(kind.rawValue, of: person, walk: nil, token: token)),
       matching AS MATERIALIZED (
         SELECT u.id, \(unsafe: order.key) AS key
           FROM head h

@@ -1,5 +1,18 @@
 import EventLoop
 
+/// What kind of thing ids belong to: numbers of people and repositories mean nothing to each other.
+enum ItemSpace: Int64, Sendable {
+  case people
+  case repositories
+  case gists
+  case organizations
+
+  /// Ids have at most 18 digits, so that their upper bits tell the space.
+  func key(_ id: Int64, _ digest: Int64) -> ItemMemory.Key {
+    ItemMemory.Key(id: id ^ rawValue << 60, digest: digest)
+  }
+}
+
 /// Remembers items of lists in the form they are answered in, so that a page need neither be sent by the database nor be
 /// prepared once more: of a hundred followers that is most of the work.
 ///

@@ -4,8 +4,9 @@ import Postgres
 public struct Mirror: Sendable {
   let database: Database
   private let starred = StarredPeopleCache()
+  private let starredRepositories = StarredPeopleCache()
   private let memory = ItemMemory()
-  private let form: ItemForm
+  let form: ItemForm
   /// How long stored data is fresh.
   public let timeToLive: TimeToLive
 
@@ -47,12 +48,14 @@ public struct Mirror: Sendable {
   ) async throws -> Read<StoredList> {
     for _ in 0..<Mirror.readings {
       let (reading, keys) = try StoredList.read(
-        await database.query(StoredList.query(kind, of: person, range, token: token)))
+        await database.query(StoredList.query(kind.rawValue, of: person, range, token: token)))
       switch reading {
       case .nobody: return .nobody
       case .unknown(let account): return .unknown(account: account)
       case .list(var list):
-        guard let items = try await items(keys, of: list, range) else { continue }
+        guard let walk = list.walk ?? (keys.isEmpty ? 0 : nil),
+          let items = try await items(keys, { StoredList.documentsQuery(walk, range) })
+        else { continue }
         list.ids = keys.map(\.id)
         list.digests = keys.map(\.digest)
         list.items = items
@@ -67,22 +70,28 @@ public struct Mirror: Sendable {
   public struct Contention: Error {}
 
   /// How often a part is read when the walk it belongs to is removed, or reads a page again, between two statements.
-  private static let readings = 5
+  static let readings = 5
 
   /// The items of a part: mostly remembered, else one more statement. `nil` when they have changed since the keys were read.
-  private func items(_ keys: [ItemMemory.Key], of list: StoredList, _ range: ListRange) async throws -> [[UInt8]]? {
+  ///
+  /// - Parameters:
+  ///   - space: keeps the ids of one kind of thing apart from those of others.
+  ///   - documents: brings document, id and digest of all of them.
+  func items(
+    _ plainKeys: [ItemMemory.Key], space: ItemSpace = .people, _ documents: () -> Query
+  ) async throws -> [[UInt8]]? {
+    let keys = space == .people ? plainKeys : plainKeys.map { space.key($0.id, $0.digest) }
     let remembered = memory.items(keys)
     let items = remembered.compactMap(\.self)
     if items.count == keys.count { return items }
-    guard let walk = list.walk else { return nil }
-    let rows = try await database.query(StoredList.documentsQuery(walk, range))
+    let rows = try await database.query(documents())
     var found: [ItemMemory.Key: [UInt8]] = [:]
     for row in 0..<rows.count {
       guard let id = try rows.integer(row: row, column: 1), let digest = try rows.integer(row: row, column: 2) else {
         continue
       }
       rows.lend(row: row, column: 0) { document in
-        if let document { found[ItemMemory.Key(id: id, digest: digest)] = form(document) }
+        if let document { found[space.key(id, digest)] = form(document) }
       }
     }
     memory.keep(found.map { ($0.key, $0.value) })
@@ -109,19 +118,22 @@ public struct Mirror: Sendable {
   }
 
   /// Whom of a page the asking account has starred: mostly remembered, else one more statement.
-  private func starredPeople(
-    among list: StoredList, _ ids: [Int64], token: [UInt8]
+  ///
+  /// - Parameter kind: the kind of favorite that the members would be.
+  func starredPeople(
+    among list: StoredList, _ ids: [Int64], kind: String = "github-user", token: [UInt8]
   ) async throws -> StarredPeople? {
     if list.favoritesVersion == 0 || ids.isEmpty { return nil }
+    let starred = kind == "github-repo" ? starredRepositories : starred
     var people = starred.people(of: list.account, at: list.favoritesVersion)
     let authentication: Query = "SELECT magpie.authenticate(\(token))"
     if people == nil {
-      people = try await StarredPeople(database.query(StarredPeople.query, after: [authentication]))
+      people = try await StarredPeople(database.query(StarredPeople.query(kind), after: [authentication]))
       if let people { starred.keep(people, of: list.account) }
     }
     if let people, people.tags == nil {
       return try await StarredPeople(
-        database.query(StarredPeople.query(among: ids), after: [authentication]))
+        database.query(StarredPeople.query(kind, among: ids), after: [authentication]))
     }
     return people
   }
@@ -164,6 +176,8 @@ public struct Mirror: Sendable {
   /// - Throws: `PostgresError`.
   public func absence(of subject: Subject) async throws -> Absence {
     let rows = try await database.query(Absence.query(subject))
-    return try Absence(rows[0], negativeLife: timeToLive.negative)
+    // A block is not lifted within a minute, and a name that leads elsewhere does so for long.
+    let life = timeToLive
+    return try Absence(rows[0]) { [301, 403].contains($0) ? max(life.repository, life.negative) : life.negative }
   }
 }

@@ -10,6 +10,8 @@ public struct RefreshPlan: Sendable {
     case profile
     case followers
     case following
+    case repositories = "repos"
+    case gists
 
     /// The part of somebody.
     public func subject(of person: Person) -> Subject {
@@ -17,6 +19,8 @@ public struct RefreshPlan: Sendable {
       case .profile: .profile(person)
       case .followers: .list(.followers, person)
       case .following: .list(.following, person)
+      case .repositories: .items(.repositories, person)
+      case .gists: .items(.gists, person)
       }
     }
   }
@@ -38,11 +42,14 @@ public struct RefreshPlan: Sendable {
   static func query(_ person: Person, token: [UInt8]) -> Query {
     """
     WITH me AS MATERIALIZED (SELECT magpie.authenticate(\(token)) AS account_id)
-    SELECT me.account_id, u.id, u.login_key, coalesce(u.followers, l.followers), coalesce(u.following, l.following)
+    SELECT me.account_id, u.id, u.login_key, coalesce(u.followers, l.followers), coalesce(u.following, l.following),
+           l.repos, l.gists
       FROM me LEFT JOIN magpie.github_user u ON \(fragment: person.condition)
       LEFT JOIN LATERAL (
         SELECT max(l.member_count) FILTER (WHERE l.kind = 'followers') AS followers,
-               max(l.member_count) FILTER (WHERE l.kind = 'following') AS following
+               max(l.member_count) FILTER (WHERE l.kind = 'following') AS following,
+               max(l.member_count) FILTER (WHERE l.kind = 'repos') AS repos,
+               max(l.member_count) FILTER (WHERE l.kind = 'gists') AS gists
           FROM magpie.listing l WHERE l.owner_id = u.id AND l.generation > 0) l ON true
      WHERE me.account_id IS NOT NULL
     """
@@ -51,13 +58,16 @@ public struct RefreshPlan: Sendable {
   /// `nil` when the token is nobody's.
   init?(_ rows: Rows, asked: Person) throws(PostgresError) {
     guard let row = rows.first else { return nil }
-    let (account, id, login, followers, following) = try row.decode((Int64, Int64?, String?, Int64?, Int64?).self)
+    let (account, id, login, followers, following, repositories, gists) = try row.decode(
+      (Int64, Int64?, String?, Int64?, Int64?, Int64?, Int64?).self)
     self.account = account
     isKnown = id != nil
     person = id.map { Person(storedLogin: login, id: $0) } ?? asked
     var counts: [Part: Int64] = [:]
     counts[.followers] = followers
     counts[.following] = following
+    counts[.repositories] = repositories
+    counts[.gists] = gists
     self.counts = counts
   }
 }

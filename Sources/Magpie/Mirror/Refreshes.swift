@@ -23,7 +23,7 @@ public struct Refreshes: Sendable {
     _ subject: Subject, priority: Job.Priority, startsOver: Bool = false, account: Int64
   ) async throws -> Job.Ticket {
     try await queue.request(
-      kind: subject.jobKind, subject: subject.person.key, args: subject.args, priority: priority,
+      kind: subject.jobKind, subject: subject.key, args: subject.args, priority: priority,
       whenRunning: startsOver ? .startOver : .join, account: account)
   }
 
@@ -33,7 +33,7 @@ public struct Refreshes: Sendable {
   /// - Throws: `PostgresError`.
   public func requestMissing(_ subject: Subject, account: Int64) async throws -> Job.Ticket? {
     try await queue.request(
-      kind: subject.jobKind, subject: subject.person.key, args: subject.args, priority: .interactive, account: account,
+      kind: subject.jobKind, subject: subject.key, args: subject.args, priority: .interactive, account: account,
       unless: subject.isStored)
   }
 

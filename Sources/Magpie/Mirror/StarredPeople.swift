@@ -1,7 +1,7 @@
 import EventLoop
 import Postgres
 
-/// The people an account has starred, with its tags for them, at one version of its favorites.
+/// The people, or the repositories, an account has starred, with its tags for them, at one version of its favorites.
 struct StarredPeople: Sendable {
   let version: Int64
   /// By the person's id. `nil` when there are too many to be kept.
@@ -11,17 +11,19 @@ struct StarredPeople: Sendable {
   static let maxPeople = 20_000
 
   /// Runs after `authenticate` in one transaction. Ids that an administrator has written by hand may be anything.
-  static let query: Query = """
+  static func query(_ kind: String) -> Query {
+    """
     SELECT a.version, CASE WHEN f.subject_id ~ '^[1-9][0-9]{0,17}$' THEN f.subject_id::bigint END, f.tags
-      FROM magpie.account a LEFT JOIN magpie.favorite f ON f.account_id = a.id AND f.kind = 'github-user'
+      FROM magpie.account a LEFT JOIN magpie.favorite f ON f.account_id = a.id AND f.kind = \(kind)
      WHERE a.id = magpie.current_account() LIMIT \(maxPeople + 1)
     """
+  }
 
   /// The same for a few people only.
-  static func query(among ids: [Int64]) -> Query {
+  static func query(_ kind: String, among ids: [Int64]) -> Query {
     """
     SELECT a.version, CASE WHEN f.subject_id ~ '^[1-9][0-9]{0,17}$' THEN f.subject_id::bigint END, f.tags
-      FROM magpie.account a LEFT JOIN magpie.favorite f ON f.account_id = a.id AND f.kind = 'github-user'
+      FROM magpie.account a LEFT JOIN magpie.favorite f ON f.account_id = a.id AND f.kind = \(kind)
        AND f.subject_id = ANY (\(ids.map(String.init))::text[])
      WHERE a.id = magpie.current_account()
     """

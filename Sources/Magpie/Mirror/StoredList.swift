@@ -82,7 +82,7 @@ public struct StoredList: Sendable {
   }
 
   /// What a read begins with: who asks, whose list it is, and which walk.
-  static func head(_ kind: FollowKind, of person: Person, walk pinned: Int64?, token: [UInt8]) -> Query {
+  static func head(_ kind: String, of person: Person, walk pinned: Int64?, token: [UInt8]) -> Query {
     // The lateral join with its limit is opened only when the account is known to row-level security.
     return """
       WITH me AS MATERIALIZED (SELECT magpie.authenticate(\(token)) AS account_id),
@@ -93,7 +93,7 @@ public struct StoredList: Sendable {
           FROM me
           LEFT JOIN LATERAL (SELECT a.version FROM magpie.account a WHERE a.id = me.account_id LIMIT 1) a ON true
           LEFT JOIN magpie.github_user u ON \(fragment: person.condition)
-          LEFT JOIN magpie.listing l ON l.owner_id = u.id AND l.kind = \(kind.rawValue)
+          LEFT JOIN magpie.listing l ON l.owner_id = u.id AND l.kind = \(kind)
           \(fragment: walk(pinned))
          WHERE me.account_id IS NOT NULL)
       """
@@ -109,7 +109,9 @@ public struct StoredList: Sendable {
   /// A row for each of the upstream's pages that the part touches, with members and digests, but not the documents: what is not
   /// remembered is asked for once more. What tells of the list stands in each of the few rows, which costs less than a row of
   /// its own.
-  static func query(_ kind: FollowKind, of person: Person, _ range: ListRange, token: [UInt8]) -> Query {
+  ///
+  /// - Parameter kind: as `magpie.listing` names it.
+  static func query(_ kind: String, of person: Person, _ range: ListRange, token: [UInt8]) -> Query {
     let end = range.first + Int64(range.count)
     return """
       WITH me AS MATERIALIZED (SELECT magpie.authenticate(\(token)) AS account_id)
@@ -120,7 +122,7 @@ public struct StoredList: Sendable {
         FROM me
         LEFT JOIN LATERAL (SELECT a.version FROM magpie.account a WHERE a.id = me.account_id LIMIT 1) a ON true
         LEFT JOIN magpie.github_user u ON \(fragment: person.condition)
-        LEFT JOIN magpie.listing l ON l.owner_id = u.id AND l.kind = \(kind.rawValue)
+        LEFT JOIN magpie.listing l ON l.owner_id = u.id AND l.kind = \(kind)
         \(fragment: walk(range.walk))
         LEFT JOIN magpie.walk_page p ON p.walk_id = w.id AND p.first > \(range.first) - 100 AND p.first < \(end)
        WHERE me.account_id IS NOT NULL

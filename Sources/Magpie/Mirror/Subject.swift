@@ -66,12 +66,29 @@ public enum FollowKind: String, CaseIterable, Sendable {
 public enum Subject: Hashable, Sendable {
   case profile(Person)
   case list(FollowKind, Person)
+  case items(ItemKind, Person)
+  case repository(RepositoryKey)
+  case languages(RepositoryKey)
+  case commits(RepositoryKey, CommitQuery)
 
   /// The kind of the job that refreshes it, such as `github-followers`.
   public var jobKind: String {
     switch self {
     case .profile: "github-user"
     case .list(let kind, _): "github-\(kind.rawValue)"
+    case .items(let kind, _): "github-\(kind.rawValue)"
+    case .repository: "github-repo"
+    case .languages: "github-languages"
+    case .commits: "github-commits"
+    }
+  }
+
+  /// How facts and jobs name it, beside the kind.
+  public var key: String {
+    switch self {
+    case .profile(let person), .list(_, let person), .items(_, let person): person.key
+    case .repository(let repository), .languages(let repository): repository.key
+    case .commits(let repository, let query): "\(repository.key)?\(query.text)"
     }
   }
 
@@ -80,25 +97,51 @@ public enum Subject: Hashable, Sendable {
     switch self {
     case .profile: .profile(person)
     case .list(let kind, _): .list(kind, person)
+    case .items(let kind, _): .items(kind, person)
+    case .repository, .languages, .commits: self
+    }
+  }
+
+  /// The same of a repository by another name.
+  public func of(repository: RepositoryKey) -> Subject {
+    switch self {
+    case .profile, .list, .items: self
+    case .repository: .repository(repository)
+    case .languages: .languages(repository)
+    case .commits(_, let query): .commits(repository, query)
     }
   }
 
   /// What a job is told beyond its name: how the login was spelled, which upstreams may care about as long as they have not
   /// said how they spell it.
   var args: [UInt8] {
-    guard case .login(let login) = person, login != login.lowercased() else { return Array("{}".utf8) }
     var writer = JSONWriter()
     writer.beginObject()
-    writer.key("login")
-    writer.string(login)
+    if case .login(let login) = person, login != login.lowercased() {
+      writer.key("login")
+      writer.string(login)
+    }
+    if case .name(let owner, let name) = repository, "\(owner)/\(name)" != repository?.key {
+      writer.key("repository")
+      writer.string("\(owner)/\(name)")
+    }
     writer.endObject()
     return writer.bytes
   }
 
-  /// Whose data it is.
-  public var person: Person {
+  /// Whose data it is; `nil` of a repository.
+  public var person: Person? {
     switch self {
-    case .profile(let person), .list(_, let person): person
+    case .profile(let person), .list(_, let person), .items(_, let person): person
+    case .repository, .languages, .commits: nil
+    }
+  }
+
+  /// The repository it is about; `nil` of a person.
+  public var repository: RepositoryKey? {
+    switch self {
+    case .profile, .list, .items: nil
+    case .repository(let repository), .languages(let repository), .commits(let repository, _): repository
     }
   }
 }
@@ -112,12 +155,31 @@ extension Subject {
       EXISTS (SELECT FROM magpie.github_user u
         WHERE \(fragment: person.condition) AND u.profile IS NOT NULL AND u.state <> 'gone')
       """
-    case .list(let kind, let person):
+    case .list(let kind, let person): Subject.isStored(kind.rawValue, person)
+    case .items(let kind, let person): Subject.isStored(kind.rawValue, person)
+    case .repository(let repository):
       """
-      EXISTS (SELECT FROM magpie.github_user u JOIN magpie.listing l ON l.owner_id = u.id
-        WHERE \(fragment: person.condition) AND u.state <> 'gone' AND l.kind = \(kind.rawValue) AND l.generation > 0)
+      EXISTS (SELECT FROM magpie.github_repo r
+        WHERE \(fragment: repository.condition) AND r.document IS NOT NULL AND r.state = 'ok')
+      """
+    case .languages(let repository):
+      """
+      EXISTS (SELECT FROM magpie.github_repo r JOIN magpie.github_languages l ON l.repo_id = r.id
+        WHERE \(fragment: repository.condition) AND r.state = 'ok')
+      """
+    case .commits(let repository, let query):
+      """
+      EXISTS (SELECT FROM magpie.github_repo r JOIN magpie.github_commits c ON c.repo_id = r.id
+        WHERE \(fragment: repository.condition) AND r.state = 'ok' AND c.query = \(query.text))
       """
     }
+  }
+
+  private static func isStored(_ kind: String, _ person: Person) -> Query {
+    """
+    EXISTS (SELECT FROM magpie.github_user u JOIN magpie.listing l ON l.owner_id = u.id
+      WHERE \(fragment: person.condition) AND u.state <> 'gone' AND l.kind = \(kind) AND l.generation > 0)
+    """
   }
 }
 

@@ -5,8 +5,42 @@ import Magpie
 enum GitHubProblem {
   static let userNotFound = APIError(.notFound, "github/user-not-found", "GitHub has no such account.")
 
+  static let repositoryNotFound = APIError(
+    .notFound, "github/repository-not-found", "GitHub has no such repository, or shows it only to some.")
+
+  /// A repository without a commit, in GitHub's own words.
+  static func empty(_ message: String, _ fields: Fields) -> APIError {
+    var problem = Problem(
+      .conflict, code: "github/repository-empty", detail: "The repository has no commit, as GitHub says.")
+    problem.members = [Problem.Member("message", message.isEmpty ? "Git Repository is empty." : message)]
+    return APIError(problem, fields)
+  }
+
+  /// A repository that GitHub has blocked: for its terms (403), or for somebody's rights (451).
+  private static func blocked(_ fact: Absence.Fact) -> APIError {
+    var problem = Problem(
+      fact.status == 451 ? .unavailableForLegalReasons : .forbidden,
+      code: fact.status == 451 ? "github/unavailable-for-legal-reasons" : "github/repository-blocked",
+      detail: "GitHub has blocked this repository.")
+    problem.members = [Problem.Member("message", "Repository access blocked")]
+    if !fact.reason.isEmpty { problem.members.append(Problem.Member("reason", fact.reason)) }
+    return APIError(problem)
+  }
+
   /// The upstream's word that something is not there.
-  static func absent(_ fact: Absence.Fact) -> APIError {
+  static func absent(_ fact: Absence.Fact, _ subject: Subject) -> APIError {
+    if subject.repository != nil {
+      switch fact.status {
+      case 403, 451: return blocked(fact)
+      case 409: return empty(fact.reason, [:])
+      case 410: break
+      default: return repositoryNotFound
+      }
+    }
+    return absent(fact)
+  }
+
+  private static func absent(_ fact: Absence.Fact) -> APIError {
     switch fact.status {
     case 451: APIError(.unavailableForLegalReasons, "github/unavailable-for-legal-reasons", "GitHub may not show this.")
     case 410: APIError(.gone, "github/gone", "GitHub has taken this away.")
@@ -16,7 +50,7 @@ enum GitHubProblem {
 
   /// An account that is asked for by a login it has given up.
   static func moved(to url: String) -> APIError {
-    var problem = Problem(.movedPermanently, code: "github/moved", detail: "The account has another login now.")
+    var problem = Problem(.movedPermanently, code: "github/moved", detail: "It has another name now.")
     problem.members = [Problem.Member("url", url)]
     return APIError(problem, [.location: url])
   }

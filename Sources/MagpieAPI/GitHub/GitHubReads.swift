@@ -29,6 +29,20 @@ struct GitHubReads: Sendable {
     _ subject: Subject, wish: Wish, life: Double, location: (_ login: String) -> String, person: (Value) -> Person,
     standing: (Value) -> Standing, read: () async throws -> Mirror.Read<Value>
   ) async throws -> Delivery<Value> {
+    try await deliver(
+      subject, wish: wish, life: life, location: location, named: { subject.of(person($0)) }, standing: standing,
+      read: read)
+  }
+
+  /// The same for a subject of any kind.
+  ///
+  /// - Parameters:
+  ///   - location: the address of the same thing under what `Absence.movedTo` says.
+  ///   - named: the subject by the name that it has in the store. One thing has one job, by whatever name it is asked for.
+  func deliver<Value: Sendable>(
+    _ subject: Subject, wish: Wish, life: Double, location: (_ movedTo: String) -> String, named: (Value) -> Subject,
+    standing: (Value) -> Standing, read: () async throws -> Mirror.Read<Value>
+  ) async throws -> Delivery<Value> {
     var timing = Timing()
     let value = try await timed(&timing.database, read)
     var subject = subject
@@ -38,7 +52,7 @@ struct GitHubReads: Sendable {
     case .unknown(let asker): account = asker
     case .found(let value, let asker):
       account = asker
-      subject = subject.of(person(value))
+      subject = named(value)
       switch standing(value) {
       case .whole(let freshness):
         let isFresh = freshness.age <= min(life, wish.maxAge ?? life) && !wish.refreshes
@@ -84,8 +98,10 @@ struct GitHubReads: Sendable {
       }
     }
     let absence = try await services.mirror.absence(of: subject)
-    if isLost, let login = absence.movedTo { throw GitHubProblem.moved(to: location(login)) }
-    if let fact = absence.fact { throw GitHubProblem.absent(fact) }
+    if isLost || absence.fact?.status == 301, let place = absence.movedTo {
+      throw GitHubProblem.moved(to: location(place))
+    }
+    if let fact = absence.fact { throw GitHubProblem.absent(fact, subject) }
     let reason: String
     if absence.job?.obstacle != nil {
       reason = "offline"
@@ -116,7 +132,7 @@ struct GitHubReads: Sendable {
       let absence = try await services.mirror.absence(of: subject)
       // Where an old login leads is said when the upstream knows it no more, or cannot be asked.
       let moved = absence.movedTo.map { GitHubProblem.moved(to: location($0)) }
-      if let fact = absence.fact, rounds > 0 || !wish.refreshes { throw moved ?? GitHubProblem.absent(fact) }
+      if let fact = absence.fact, rounds > 0 || !wish.refreshes { throw moved ?? GitHubProblem.absent(fact, subject) }
       let asked: Job.Ticket
       if let ticket {
         asked = ticket

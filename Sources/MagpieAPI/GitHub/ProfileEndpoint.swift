@@ -40,9 +40,25 @@ struct ProfileEndpoint: Sendable {
 enum GitHubPath {
   /// Where the same thing is under another login.
   static func address(_ services: Services, _ login: String, _ kind: FollowKind?, _ query: Target.Query) -> String {
-    let list = kind.map { "/\($0.rawValue)" } ?? ""
+    address(services, login, list: kind.map { "/\($0.rawValue)" } ?? "", query)
+  }
+
+  /// - Parameter list: with its slash; empty for the profile.
+  static func address(_ services: Services, _ login: String, list: String, _ query: Target.Query) -> String {
     let items = query.items.isEmpty ? "" : "?\(query)"
     return "\(services.settings.publicURL)/github/users/\(PercentEncoding.encode(login))\(list)\(items)"
+  }
+
+  /// - Throws: 404 for what cannot be a repository's name or id.
+  static func repository(of request: Request) throws(APIError) -> RepositoryKey {
+    if let owner = request.parameters["owner"], let name = request.parameters["repo"] {
+      guard let key = RepositoryKey(owner: owner, name: name) else { throw GitHubProblem.repositoryNotFound }
+      return key
+    }
+    guard let key = request.parameters["id"].flatMap(RepositoryKey.init(id:)) else {
+      throw GitHubProblem.repositoryNotFound
+    }
+    return key
   }
 
   /// - Throws: 404 for what cannot be a login or an id; no upstream need be asked for that.

@@ -21,7 +21,7 @@ struct RefreshEndpoint: Sendable {
       throw APIError.badCredentials
     }
     if !plan.isKnown, let fact = try await services.mirror.absence(of: .profile(person)).fact {
-      throw GitHubProblem.absent(fact)
+      throw GitHubProblem.absent(fact, .profile(person))
     }
     if isDryRun { return try await forecast(parts, plan, token) }
     var writer = JSONWriter()

@@ -33,7 +33,9 @@ struct Wish {
   }
 
   /// How long to wait for a first answer.
-  var waitForFirst: Duration { .seconds(wait ?? Wish.defaultWait) }
+  var waitForFirst: Duration { max(.zero, .seconds(wait ?? Wish.defaultWait) - spent) }
   /// How long to wait for a fresher answer than the stored one.
-  var waitForFresher: Duration { .seconds(wait ?? 0) }
+  var waitForFresher: Duration { max(.zero, .seconds(wait ?? 0) - spent) }
+  /// What other parts of the same answer have been waited for.
+  var spent = Duration.zero
 }

@@ -15,10 +15,10 @@ extension OpenAPI {
         + "and `github/search-cap`; `errors` says where."),
     "TooLarge": problem("The body is longer than the request may have."),
     "NotFound": problem(
-      "`github/user-not-found`, `favorites/not-found`, `favorites/unknown-kind`, `favorites/invalid-id`, `jobs/not-found`, "
-        + "`images/not-found`."
+      "`github/user-not-found`, `github/repository-not-found`, `favorites/not-found`, `favorites/unknown-kind`, "
+        + "`favorites/invalid-id`, `jobs/not-found`, `images/not-found`."
     ),
-    "Moved": problem("`github/moved`: the account has another login now.", ["Location"]),
+    "Moved": problem("`github/moved`: the account or repository has another name now.", ["Location"]),
     "Gone": problem("`github/gone`, `github/unavailable-for-legal-reasons`: GitHub's own word, while it is believed."),
     "VersionConflict": problem("`favorites/version-conflict`; `server` is the server's copy, or null.", ["ETag"]),
     "Unavailable": problem(
@@ -29,7 +29,7 @@ extension OpenAPI {
       ["Retry-After", "Magpie-Job"]),
   ]
 
-  private static func problem(_ description: String, _ headers: [String] = []) -> String {
+  static func problem(_ description: String, _ headers: [String] = []) -> String {
     let fields = headers.map { "\"\($0)\":{\"$ref\":\"#/components/headers/\($0)\"}" }.joined(separator: ",")
     return "{\"description\":\"\(description)\",\"headers\":{\(fields)},\"content\":{\"application/problem+json\":"
       + "{\"schema\":{\"$ref\":\"#/components/schemas/Problem\"}}}}"

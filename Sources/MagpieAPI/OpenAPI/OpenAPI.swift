@@ -21,7 +21,7 @@ public enum OpenAPI {
     writer.key("version")
     writer.string(version)
     writer.key("summary")
-    writer.string("GitHub users and follower lists from a mirror, and favorites in step on all devices.")
+    writer.string("GitHub users, their lists and repositories from a mirror, and favorites in step on all devices.")
     writer.key("license")
     writer.raw(#"{"name":"MIT","identifier":"MIT"}"#)
     writer.endObject()
@@ -45,7 +45,8 @@ public enum OpenAPI {
     {"name":"about","description":"Public facts about this server."}]
     """
 
-  static let operations = accountOperations + favoriteOperations + gitHubOperations + aboutOperations
+  static let operations =
+    accountOperations + favoriteOperations + gitHubOperations + repositoryOperations + aboutOperations
 
   private static func writePaths(to writer: inout JSONWriter) {
     writer.beginObject()
@@ -65,12 +66,13 @@ public enum OpenAPI {
     writer.raw(
       #"{"token":{"type":"http","scheme":"bearer","description":"mgp_… as given by signing in or by SQL. Under /github the scheme token is taken, too."}}"#
     )
-    for (name, parts) in [
-      ("parameters", parameters), ("headers", headers), ("responses", responses), ("schemas", schemas),
+    for (name, groups) in [
+      ("parameters", [parameters, repositoryParameters]), ("headers", [headers]),
+      ("responses", [responses, repositoryResponses]), ("schemas", [schemas, repositorySchemas]),
     ] {
       writer.key(name)
       writer.beginObject()
-      for (name, text) in parts {
+      for (name, text) in groups.joined() {
         writer.key(name)
         writer.raw(Array(text.utf8))
       }

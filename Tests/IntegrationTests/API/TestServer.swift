@@ -97,7 +97,9 @@ final class TestWorker: Sendable {
         ListRefresh(.following, gate: gate, database: database),
         SearchRefresh(gate: gate, database: database),
         AvatarRefresh(pictures: pictures, gate: gate, database: database),
-      ], configuration: configuration)
+        RepositoryRefresh(gate: gate, database: database), LanguagesRefresh(gate: gate, database: database),
+        CommitsRefresh(gate: gate, database: database),
+      ] + ItemListRefreshes.all(gate: gate, database: database), configuration: configuration)
     notices.start()
     worker.start()
   }
