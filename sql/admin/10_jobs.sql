@@ -36,6 +36,10 @@ DECLARE
   v_state magpie.job_state;
   v_inserted boolean := false;
   v_rerun boolean := false;
+  v_delay interval := greatest(p_delay, '0');
+  v_reason text := CASE WHEN p_delay > '0' THEN 'delay' END;
+  v_failed record;
+  v_error text;
 BEGIN
   -- Most requests find the job under way and have nothing to add: no lock then, so that a reader's question never waits
   -- for a worker's transaction.
@@ -46,10 +50,20 @@ BEGIN
     outcome := 'merged';
   END IF;
   IF id IS NULL THEN
-    INSERT INTO magpie.job AS j (kind, subject, args, priority, available_at, state, wait_reason, unattended)
-    VALUES (p_kind, p_subject, p_args, p_priority, now() + greatest(p_delay, '0'),
-        CASE WHEN p_delay > '0' THEN 'scheduled' ELSE 'available' END::magpie.job_state,
-        CASE WHEN p_delay > '0' THEN 'delay' END, p_account IS NULL)
+    -- What was given up less than a minute ago is not begun anew at once by whoever reads: each reader would cost the budget
+    -- another request. Administrators and the server itself know what they do.
+    IF p_account IS NOT NULL THEN
+      SELECT d.finished_at + interval '1 minute' - now() AS rest, d.last_error INTO v_failed
+      FROM magpie.job_done d
+      WHERE d.state = 'discarded' AND d.finished_at > now() - interval '1 minute' AND d.kind = p_kind AND d.subject = p_subject
+      ORDER BY d.finished_at DESC LIMIT 1;
+      IF FOUND THEN
+        v_delay := v_failed.rest; v_reason := 'retry'; v_error := v_failed.last_error;
+      END IF;
+    END IF;
+    INSERT INTO magpie.job AS j (kind, subject, args, priority, available_at, state, wait_reason, last_error, unattended)
+    VALUES (p_kind, p_subject, p_args, p_priority, now() + v_delay,
+        CASE WHEN v_delay > '0' THEN 'scheduled' ELSE 'available' END::magpie.job_state, v_reason, v_error, p_account IS NULL)
     ON CONFLICT (kind, subject) WHERE subject IS NOT NULL DO UPDATE SET
       priority = least(j.priority, EXCLUDED.priority),
       state = CASE WHEN j.state = 'scheduled' AND EXCLUDED.state = 'available'

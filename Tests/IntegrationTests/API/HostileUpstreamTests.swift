@@ -1,4 +1,5 @@
 import HTTP
+import Postgres
 import Testing
 import Upstream
 import UpstreamSimulator
@@ -48,6 +49,42 @@ import UpstreamSimulator
       #expect(after.cacheStatus == "magpie; fwd=request")
       let whole = try await world.pages(from: path, as: token)
       #expect(try whole.flatMap { try $0.ids } == world.simulator.followers(of: "octocat"))
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func whatWasGivenUpIsNotBegunAnewByEveryReader(isStored: Bool) async throws {
+    var options = TestWorld.Options(.init("octocat", followers: 5))
+    options.timeToLive.list = 0
+    try await TestWorld.run(options) { world in
+      let token = try await world.token()
+      let path = "/github/users/octocat/followers?per_page=100"
+      if isStored { _ = try await world.pages(from: path, as: token) }
+      try await world.untilIdle()
+      world.simulator.add(Fault(.forbidden, on: "/**"))
+      for _ in 0..<5 {
+        let answer = try await world.get(path, as: token, Self.wish)
+        if isStored {
+          #expect(answer.status == 200)
+          #expect(answer.cacheStatus?.hasPrefix("magpie; fwd=stale; detail=") == true)
+        } else {
+          #expect(answer.status == 503)
+          #expect(answer.code == "upstream/refused")
+        }
+      }
+      let givenUp: Int64 = try await world.value("SELECT count(*) FROM magpie.job_done d WHERE d.state = 'discarded'")
+      #expect(givenUp == 1)
+      #expect(try await world.value("SELECT j.wait_reason FROM magpie.job j") == "retry")
+      let rest = "SELECT extract(epoch FROM j.available_at - now())::float8 FROM magpie.job j" as Query
+      #expect(try await (0.0...60).contains(world.value(rest)))
+      let marked = try await world.get(path, as: token)
+      if isStored { #expect(marked.cacheStatus == "magpie; fwd=stale; detail=offline") }
+      // A minute later.
+      world.simulator.clearFaults()
+      try await world.makeJobsDue()
+      let after = try await world.get(path, as: token, Self.wish)
+      #expect(after.status == 200)
+      #expect(try after.ids == world.simulator.followers(of: "octocat"))
     }
   }
 

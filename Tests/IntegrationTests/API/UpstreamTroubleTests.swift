@@ -90,8 +90,9 @@ import UpstreamSimulator
     }
   }
 
-  /// Time passes: limits end, and jobs are tried again.
+  /// Time passes: limits end, jobs are tried again, and what was given up is forgotten.
   private static func recover(_ world: TestWorld) async throws {
+    try await world.sql("DELETE FROM magpie.job_done WHERE state = 'discarded'")
     try await world.sql("UPDATE magpie.credential SET blocked_until = '-infinity', bucket_at = now()")
     try await world.sql("UPDATE magpie.budget SET remaining = window_limit, reset_at = '-infinity', confirmed = false")
     try await world.makeJobsDue()
