@@ -18,6 +18,7 @@ public enum Routes {
     let following = ListEndpoint(services: services, kind: .following)
     let rateLimit = RateLimitEndpoint(services: services)
     let userSearch = SearchEndpoint(services: services, kind: .users)
+    let repositorySearch = SearchEndpoint(services: services, kind: .repositories)
     let avatars = AvatarEndpoint(services: services)
     let images = ImageEndpoint(services: services)
     let refresh = RefreshEndpoint(services: services)
@@ -43,6 +44,7 @@ public enum Routes {
     router.group("/github") { router in
       router.on(.get, "/rate_limit", rateLimit.show)
       router.on(.get, "/search/users", userSearch.show)
+      router.on(.get, "/search/repositories", repositorySearch.show)
       router.on(.get, "/avatars/{id}", avatars.show)
       router.on(.get, "/users", cards.show)
       router.on(.get, "/users/{login}", profile.show)

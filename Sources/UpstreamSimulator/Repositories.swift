@@ -21,6 +21,9 @@ struct Repositories: Sendable {
   /// Where a name led before, as long as nobody has taken it.
   func former(owner: Int64, name: String) -> Int64? { former[owner]?[name.lowercased()] }
 
+  /// All that can be seen, by id.
+  var all: [Repository] { byID.values.filter { $0.state == .present }.sorted { $0.id < $1.id } }
+
   /// In the order they were made.
   func list(of owner: Int64) -> [Repository] {
     (ofOwner[owner] ?? []).compactMap { byID[$0] }.filter { $0.state != .deleted }

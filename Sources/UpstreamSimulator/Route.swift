@@ -34,6 +34,7 @@ enum Route: Equatable, Sendable {
   case repository(Repository, Part)
   case rateLimit
   case searchUsers
+  case searchRepositories
   /// Somebody's picture, which is no part of the API.
   case avatar(Int64)
   /// Everything else, trailing slashes included.
@@ -44,6 +45,7 @@ enum Route: Equatable, Sendable {
     switch (segments.count, segments.first) {
     case (1, "rate_limit"): self = .rateLimit
     case (2, "search") where segments[1] == "users": self = .searchUsers
+    case (2, "search") where segments[1] == "repositories": self = .searchRepositories
     case (3, "avatars") where segments[1] == "u": self = Int64(segments[2]).map { .avatar($0) } ?? .unknown
     case (2, "users") where !segments[1].isEmpty: self = .profile(.login(segments[1]))
     case (3, "users") where !segments[1].isEmpty: self = Route.list(.login(segments[1]), segments[2])
@@ -68,7 +70,10 @@ enum Route: Equatable, Sendable {
   }
 
   /// What it is charged to.
-  var resource: Resource { self == .searchUsers ? .search : .core }
+  var resource: Resource { isSearch ? .search : .core }
+
+  /// Whether it searches, which has no validators.
+  var isSearch: Bool { self == .searchUsers || self == .searchRepositories }
 
   /// For the statistics.
   var name: String {
@@ -83,6 +88,7 @@ enum Route: Equatable, Sendable {
     case .repository(.id, let part): "/repositories/{id}\(part.rawValue)"
     case .rateLimit: "/rate_limit"
     case .searchUsers: "/search/users"
+    case .searchRepositories: "/search/repositories"
     case .avatar: "/avatars/u/{id}"
     case .unknown: "unknown"
     }

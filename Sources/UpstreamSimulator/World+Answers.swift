@@ -14,6 +14,7 @@ extension World {
       if let fault { drift(ListKey(owner: owner, kind: .followers), fault) }
       return page(ListKey(owner: owner, kind: kind), ask.target)
     case .searchUsers: return search(ask.target, fault)
+    case .searchRepositories: return searchRepositories(ask.target, fault)
     case .items(let person, let items):
       guard let owner = visible(person) else { return .message(.notFound, "Not Found") }
       if items == .repos, let fault { drift(owner, fault) }

@@ -82,6 +82,51 @@ extension World {
     return id
   }
 
+  // MARK: Search
+
+  /// Repositories with the words in their name, by id or by stars; with the refusals of a search for people.
+  func searchRepositories(_ target: Target, _ fault: Fault.Effect?) -> Reply {
+    let query = target.query
+    guard let text = query["q"], text.contains(where: { $0 != " " }) else {
+      return World.invalidSearch("missing", nil)
+    }
+    let word = text.split(separator: " ").filter { !$0.contains(":") }.joined(separator: " ").lowercased()
+    var found = repositories.all.filter { $0.key.contains(word) && network.isVisible($0.owner) }
+    if query["sort"] == "stars" { found.sort { ($1.stars, $0.id) < ($0.stars, $1.id) } }
+    if query["sort"] != nil, query["order"] == "asc" { found.reverse() }
+    let page = Page(query, count: min(found.count, World.searchCap))
+    guard (page.number - 1) * page.size < World.searchCap else {
+      return .message(.unprocessableContent, "Only the first 1000 search results are available")
+    }
+    var shown = page.positions.map { found[$0] }
+    if fault == .unstableSearch, page.positions.lowerBound > 0 { shown = page.positions.map { found[$0 - 1] } }
+    if fault == .incompleteSearch { shown = Array(shown.prefix(shown.count / 2)) }
+    var json = JSONWriter(capacity: 6_000 * shown.count + 64)
+    json.beginObject()
+    json.key("total_count")
+    json.int(found.count)
+    json.key("incomplete_results")
+    json.bool(fault == .incompleteSearch)
+    json.key("items")
+    json.beginArray()
+    for repository in shown {
+      guard let owner = network.card(repository.owner) else { continue }
+      var item = JSONWriter(capacity: 6_000)
+      repositoryRenderer.append(repository, owner: owner, isFull: false, to: &item)
+      item.bytes.withUnsafeBytes { bytes in
+        json.rawObject(bytes) { json in
+          json.key("score")
+          json.raw("1.0")
+        }
+      }
+    }
+    json.endArray()
+    json.endObject()
+    var reply = Reply(.ok, [.contentType: Reply.json, .cacheControl: "no-cache"], body: json.bytes)
+    reply.links = page.links("\(base)/search/repositories", query)
+    return reply
+  }
+
   // MARK: One repository
 
   func repository(_ reference: Route.Repository, _ part: Route.Part, _ target: Target) -> Reply {

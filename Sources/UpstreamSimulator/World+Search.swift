@@ -62,7 +62,7 @@ extension World {
     return reply
   }
 
-  private static func invalidSearch(_ code: StaticString, _ message: String?) -> Reply {
+  static func invalidSearch(_ code: StaticString, _ message: String?) -> Reply {
     .message(.unprocessableContent, "Validation Failed") { json in
       json.key("errors")
       json.beginArray()

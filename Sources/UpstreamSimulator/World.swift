@@ -109,7 +109,7 @@ struct World: Sendable {
     guard budgets.charge(credential, resource, now: now) else { return primaryRefusal(credential, resource, now) }
 
     var reply = found(ask, route, credential, fault)
-    if reply.status == .ok, route != .searchUsers { validate(&reply, ask, credential, now) }
+    if reply.status == .ok, !route.isSearch { validate(&reply, ask, credential, now) }
     if reply.status == .notModified, credential.isAuthorized { budgets.refund(credential, resource, now: now) }
     budgets.budget(credential, resource, now: now).write(to: &reply.fields, resource: resource)
     if let fault { distort(&reply, fault) }

@@ -4,10 +4,10 @@ import HTTPServer
 import JSONText
 import Magpie
 
-/// `GET /github/search/users`, with GitHub's parameters, shape and limits.
+/// `GET /github/search/users` and `/github/search/repositories`, with GitHub's parameters, shape and limits.
 ///
 /// The upstream's answer is shared by all who ask the same, for a while. As long as there is none, `Prefer: wait=0` gives at
-/// once who is stored and begins with the text, marked as incomplete; the same comes when the wait is over or GitHub cannot
+/// once, for people, who is stored and begins with the text, marked as incomplete; the same comes when the wait is over or GitHub cannot
 /// be asked. Nothing is ever concluded from who is missing.
 struct SearchEndpoint: Sendable {
   let services: Services

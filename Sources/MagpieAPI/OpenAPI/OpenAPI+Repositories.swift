@@ -25,6 +25,18 @@ extension OpenAPI {
     lists("/github/users/{login}", "login", "") + lists("/github/user/{id}", "userID", "ByID")
     + records("/github/repos/{owner}/{repo}", ["owner", "repository"], "")
     + records("/github/repositories/{id}", ["repositoryID"], "ByID")
+    + [search]
+
+  private static let search = Operation(
+    method: .get, path: "/github/search/repositories", id: "searchRepositories", tag: "github",
+    summary: "A page of GitHub's search for repositories.",
+    parameters: ["searchText", "repositorySearchSort", "searchOrder", "page", "perPage"] + conditions,
+    answers: [
+      .init(
+        status: 200, description: "The page; `incomplete_results` says that it may not be all.",
+        schema: "RepositorySearch", headers: shownHeaders + ["Link"])
+    ] + answers,
+    refusals: [(422, "Invalid"), (503, "Unavailable"), (504, "NotStored")])
 
   private static func lists(_ base: String, _ parameter: String, _ suffix: String) -> [Operation] {
     let paging = [parameter, "page", "perPage", "walk", "cursor"]
@@ -112,6 +124,11 @@ extension OpenAPI {
       "Their own, those of others in which they take part, or both."),
     "repositorySort": query(
       "sort", choice(RepositoryOrder.Sort.self, default: "full_name"), "`stars` and `name` are not GitHub's own."),
+    "repositorySearchSort": query(
+      "sort",
+      "{\"type\":\"string\",\"enum\":["
+        + SearchQuery.Kind.repositories.sorts.map { "\"\($0)\"" }.joined(separator: ",") + "]}",
+      "Another order than the best match first."),
     "direction": query(
       "direction", choice(RepositoryOrder.Direction.self), "`asc` for names and `desc` for all else unless said."),
     "repositoryText": query(
@@ -152,6 +169,11 @@ extension OpenAPI {
     """,
     "Repositories": """
     {"type":"array","maxItems":\(PageRequest.maxPageSize),"items":{"$ref":"#/components/schemas/Repository"}}
+    """,
+    "RepositorySearch": """
+    {"type":"object","required":["total_count","incomplete_results","items"],"properties":{
+    "total_count":{"type":"integer"},"incomplete_results":{"type":"boolean"},
+    "items":{"type":"array","maxItems":\(PageRequest.maxPageSize),"items":{"$ref":"#/components/schemas/Repository"}}}}
     """,
     "RepositoryRecord": """
     {"allOf":[{"$ref":"#/components/schemas/Repository"}],"type":"object","properties":{

@@ -69,7 +69,7 @@ extension GitHub {
       return view?.string.flatMap { Timestamp($0) }.flatMap { $0 < beginning ? nil : $0 }
     }
 
-    private static func withoutSecrets(_ view: JSONView) -> [UInt8] {
+    static func withoutSecrets(_ view: JSONView) -> [UInt8] {
       let holdsNested = view.members.contains { member in
         nestedMembers.contains(member.key) && secretMembers.contains { member.value[$0] != nil }
       }

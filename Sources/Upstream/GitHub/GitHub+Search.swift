@@ -111,7 +111,8 @@ extension GitHub {
         guard item.kind == .object, let id = item["id"]?.int, id > 0 else {
           throw Malformed("not a positive integer", at: "/items/\(index)/id")
         }
-        if ids.insert(id).inserted { items.append(SearchItem(id: id, view: item)) }
+        // What only some may see is found by a token of theirs.
+        if item["private"]?.bool != true, ids.insert(id).inserted { items.append(SearchItem(id: id, view: item)) }
       }
       self.items = items
     }
@@ -133,7 +134,7 @@ extension GitHub {
 
     init(id: Int64, view: JSONView) {
       self.id = id
-      document = view.bytes
+      document = Repository.withoutSecrets(view)
       plainDocument = view.removing(members: SearchItem.searchMembers)
       account = try? Member(JSONView(checked: plainDocument), at: 0)
     }
