@@ -18,6 +18,7 @@ struct ClientLibraryTests {
     try #require(access(Self.python, X_OK) == 0, "the clients are not installed: make need-clients")
     try await Site.with { site async throws in
       let simulator = try await site.simulator(["--user", "octocat:2350:230", "--user", "octopus:1"])
+      try await simulator.command("users", #"{"login":"builder","repositories":12}"#)
       let database = try await site.database()
       let server = try await site.serve(
         [],

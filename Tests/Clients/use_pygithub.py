@@ -53,6 +53,26 @@ except GithubException as error:
     same((error.status, error.data["message"]), (422, "Validation Failed"))
     same(error.data["errors"][0]["code"], "invalid")
 
+# Repositories: the list, one of them, its languages and commits, and a search for it.
+repos = list(github.get_user("builder").get_repos())
+same(len(repos) > 0, True)
+repo = repos[0]
+same(repo.url, f"{base}/repos/builder/{repo.name}")
+again = github.get_repo(f"builder/{repo.name}")
+same((again.id, again.owner.login), (repo.id, "builder"))
+# PyGithub itself adds the address it has asked.
+languages = {name: count for name, count in again.get_languages().items() if name != "url"}
+same(all(isinstance(count, int) for count in languages.values()), True)
+same(repo.id in [result.id for result in github.search_repositories(repo.name)], True)
+for repo in repos:
+    try:
+        commits = list(repo.get_commits()[:5])
+    except GithubException as error:
+        same(error.status in (403, 409, 451), True)
+        continue
+    same(all(len(commit.sha) == 40 and commit.commit.message is not None for commit in commits), True)
+    break
+
 # What is left, and who is not there.
 limits = github.get_rate_limit()
 same((limits.resources.core.limit, limits.resources.search.limit), (5000, 30))
