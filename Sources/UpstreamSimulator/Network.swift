@@ -100,6 +100,17 @@ struct Network: Sendable {
     return list
   }
 
+  /// Whether one of the two lists says so: those of people nobody named do not agree with each other.
+  func follows(_ owner: Int64, by follower: Int64) -> Bool {
+    contains(follower, in: ListKey(owner: owner, kind: .followers))
+      || contains(owner, in: ListKey(owner: follower, kind: .following))
+  }
+
+  private func contains(_ person: Int64, in key: ListKey) -> Bool {
+    let changes = changes[key] ?? ListChanges()
+    return changes.added.contains(person) || (isSeeded(person, in: key) && !changes.removed.contains(person))
+  }
+
   private func seeded(_ key: ListKey) -> SeededList {
     let counts = counts(key.owner)
     return SeededList(key, followers: counts.followers, following: counts.following, seed: population.seed)

@@ -32,6 +32,8 @@ enum Route: Equatable, Sendable {
   case list(Person, ListKey.Kind)
   case items(Person, Items)
   case repository(Repository, Part)
+  /// Whether the first follows the second, both by login.
+  case relation(String, String)
   case rateLimit
   case searchUsers
   case searchRepositories
@@ -49,6 +51,8 @@ enum Route: Equatable, Sendable {
     case (3, "avatars") where segments[1] == "u": self = Int64(segments[2]).map { .avatar($0) } ?? .unknown
     case (2, "users") where !segments[1].isEmpty: self = .profile(.login(segments[1]))
     case (3, "users") where !segments[1].isEmpty: self = Route.list(.login(segments[1]), segments[2])
+    case (4, "users") where segments[2] == "following" && !segments[1].isEmpty && !segments[3].isEmpty:
+      self = .relation(segments[1], segments[3])
     case (2, "user"): self = Int64(segments[1]).map { .profile(.id($0)) } ?? .unknown
     case (3, "user"): self = Int64(segments[1]).map { Route.list(.id($0), segments[2]) } ?? .unknown
     case (3...4, "repos") where !segments[1].isEmpty && !segments[2].isEmpty:
@@ -86,6 +90,7 @@ enum Route: Equatable, Sendable {
     case .items(.id, let items): "/user/{id}/\(items.rawValue)"
     case .repository(.name, let part): "/repos/{owner}/{repo}\(part.rawValue)"
     case .repository(.id, let part): "/repositories/{id}\(part.rawValue)"
+    case .relation: "/users/{login}/following/{login}"
     case .rateLimit: "/rate_limit"
     case .searchUsers: "/search/users"
     case .searchRepositories: "/search/repositories"

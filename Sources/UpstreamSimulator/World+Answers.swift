@@ -21,9 +21,19 @@ extension World {
       return itemPage(owner, items, ask.target)
     case .repository(let repository, let part):
       return self.repository(repository, part, ask.target)
+    case .relation(let follower, let owner):
+      return follows(follower, owner) ? Reply(.noContent, [:]) : .message(.notFound, "Not Found")
     case .rateLimit, .avatar, .unknown:
       return .message(.notFound, "Not Found")
     }
+  }
+
+  /// Whom somebody with a private profile follows is nobody's business, so the answer is no, as for strangers.
+  private func follows(_ follower: String, _ owner: String) -> Bool {
+    guard let follower = network.visibleID(ofLogin: follower), let owner = network.visibleID(ofLogin: owner) else {
+      return false
+    }
+    return !network.isPrivate(follower) && network.follows(owner, by: follower)
   }
 
   private func visible(_ person: Route.Person) -> Int64? {

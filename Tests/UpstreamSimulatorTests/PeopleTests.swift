@@ -18,6 +18,31 @@ import Testing
     }
   }
 
+  @Test func singleRelationIsWhatTheListsSay() async throws {
+    try await Bench.run { bench async throws in
+      let follower = try bench.simulator.followers(of: "octocat")[0]
+      let login = try #require(bench.simulator.login(of: follower))
+      func status(_ from: String, _ to: String) async throws -> Int {
+        try await bench.get("/users/\(UserRenderer.escaped(from))/following/\(to)").status
+      }
+      #expect(try await status(login.uppercased(), "OctoCat") == 204)
+      try bench.simulator.unfollow("octocat", by: login)
+      #expect(try await status(login, "octocat") == 404)
+      try bench.simulator.follow("octocat", by: login)
+      #expect(try await status(login, "octocat") == 204)
+      try bench.simulator.setPrivate(true, login)
+      #expect(try await status(login, "octocat") == 404)
+      try bench.simulator.setPrivate(false, login)
+      try bench.simulator.suspend("octocat")
+      #expect(try await status(login, "octocat") == 404)
+      try bench.simulator.revive("octocat")
+      try bench.simulator.rename("octocat", to: "octodog")
+      #expect(try await status(login, "octocat") == 404)
+      #expect(try await status(login, "octodog") == 204)
+      #expect(try await status("nobody-here", "octodog") == 404)
+    }
+  }
+
   @Test func newFollowersCanStandLast() async throws {
     try await Bench.run(configure: { $0.newestFirst = false }) { bench async throws in
       let before = try bench.simulator.followers(of: "octocat")
