@@ -25,6 +25,8 @@ public enum Routes {
     let cards = CardsEndpoint(services: services)
     let things = ItemListEndpoint(services: services)
     let repository = RepositoryEndpoint(services: services)
+    let followerChanges = ChangesEndpoint(services: services, kind: .followers)
+    let followingChanges = ChangesEndpoint(services: services, kind: .following)
     let jobs = JobEndpoints(services: services)
     let about = AboutEndpoints(services: services)
 
@@ -67,6 +69,12 @@ public enum Routes {
       router.on(.get, "/repositories/{id}/languages", repository.languages)
       router.on(.get, "/repos/{owner}/{repo}/commits", repository.commits)
       router.on(.get, "/repositories/{id}/commits", repository.commits)
+      for (list, changes) in [("followers", followerChanges), ("following", followingChanges)] {
+        router.on(.get, "/users/{login}/\(list)/changes", changes.show)
+        router.on(.get, "/user/{id}/\(list)/changes", changes.show)
+        router.on(.get, "/users/{login}/\(list)/history", changes.history)
+        router.on(.get, "/user/{id}/\(list)/history", changes.history)
+      }
     }
     router.on(.get, "/images/{sha256}", images.show)
     router.on(.get, "/problems/{area}/{name}", about.problem)

@@ -38,12 +38,13 @@ public struct FilteredList: Sendable {
     switch sort {
     case .login: ("coalesce(u.login_key, '')", false, "text")
     case .loginDescending: ("coalesce(u.login_key, '')", true, "text")
-    case .firstSeen: ("e.first_seen_at", false, "timestamptz")
-    case .firstSeenDescending: ("e.first_seen_at", true, "timestamptz")
+    case .firstSeen: ("coalesce(e.first_seen_at, u.first_seen_at)", false, "timestamptz")
+    case .firstSeenDescending: ("coalesce(e.first_seen_at, u.first_seen_at)", true, "timestamptz")
     }
   }
 
-  /// Works on edges: those of the last complete walk, or, before there is one, those the first walk has found so far.
+  /// Works on the pages that readers see: those of the last complete walk, or, before there is one, those that the first walk
+  /// has read so far.
   static func query(_ kind: FollowKind, of person: Person, _ filter: ListFilter, token: [UInt8]) -> Query {
     let order = order(filter.sort)
     let direction = order.descending ? " DESC" : ""
@@ -64,9 +65,10 @@ public struct FilteredList: Sendable {
       matching AS MATERIALIZED (
         SELECT u.id, \(unsafe: order.key) AS key
           FROM head h
-          JOIN magpie.follow_edge e ON e.listing_id = h.listing_id AND e.first_generation <= h.visible
-                                   AND (e.gone_generation IS NULL OR e.gone_generation > h.visible)
-          JOIN magpie.github_user u ON u.id = e.member_id
+          CROSS JOIN LATERAL (
+            SELECT DISTINCT m.id FROM magpie.walk_page p, unnest(p.members) AS m(id) WHERE p.walk_id = h.walk_id) m
+          JOIN magpie.github_user u ON u.id = m.id
+          LEFT JOIN magpie.follow_edge e ON e.listing_id = h.listing_id AND e.member_id = m.id AND e.gone_generation IS NULL
          WHERE true\(fragment: text)),
       part AS MATERIALIZED (
         SELECT x.id, x.key, row_number() OVER (ORDER BY x.key\(unsafe: direction), x.id\(unsafe: direction)) AS n

@@ -3,7 +3,7 @@ import Magpie
 
 extension OpenAPI {
   private static let tagged = ["ETag", "Cache-Control"]
-  private static let mirrored = [
+  static let mirrored = [
     "ETag", "Cache-Status", "Age", "Magpie-Fetched-At", "Magpie-Validated-At", "Magpie-Job", "Server-Timing",
   ]
   private static let notModified = Operation.Answer(status: 304, description: "`If-None-Match` names what there is.")
@@ -123,14 +123,14 @@ extension OpenAPI {
     ]
   }
 
-  private static let mirrorParameters = ["prefer", "cacheControl", "ifNoneMatch"]
-  private static let mirrorAnswers = [
+  static let mirrorParameters = ["prefer", "cacheControl", "ifNoneMatch"]
+  static let mirrorAnswers = [
     notModified,
     Operation.Answer(
       status: 202, description: "Nothing is stored yet, and `Prefer: respond-async` would rather have the job.",
       schema: "Accepted", headers: ["Location", "Magpie-Job"]),
   ]
-  private static let mirrorRefusals: [(status: Int, response: String)] = [
+  static let mirrorRefusals: [(status: Int, response: String)] = [
     (301, "Moved"), (404, "NotFound"), (410, "Gone"), (422, "Invalid"), (451, "Gone"), (503, "Unavailable"),
     (504, "NotStored"),
   ]

@@ -47,6 +47,12 @@ extension OpenAPI {
       "q", #"{"type":"string","maxLength":200}"#,
       "Only members whose login or name contains this, whatever the case and accents."),
     "listSort": query("sort", "{\"type\":\"string\",\"enum\":[\(listSorts)]}", "Another order than GitHub's."),
+    "since": query(
+      "since", #"{"type":"string","maxLength":200}"#,
+      "Only what came after: the `id` of an event, or a time as in `recorded_at`."),
+    "from": query(
+      "from", #"{"type":"string","format":"date"}"#, "The first day, in UTC; without it, a year before the last."),
+    "to": query("to", #"{"type":"string","format":"date"}"#, "The last day; without it, today."),
 
     "userIDs": query(
       "ids", #"{"type":"string","pattern":"^[0-9]+(,[0-9]+)*$"}"#,

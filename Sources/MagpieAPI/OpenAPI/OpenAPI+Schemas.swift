@@ -136,6 +136,29 @@ extension OpenAPI {
     "required":["core","search"],"additionalProperties":{"$ref":"#/components/schemas/RateLimit"}},
     "rate":{"$ref":"#/components/schemas/RateLimit"}}}
     """,
+    "FollowerChanges": """
+    {"type":"object","required":["baseline_at","checking","items","next"],"properties":{
+    "baseline_at":{"type":["string","null"],"format":"date-time","description":"When the list was first seen whole."},
+    "checking":{"type":"integer","description":"Members who are missing and not told of yet, since each is looked at singly first."},
+    "items":{"type":"array","maxItems":\(ChangesEndpoint.maxPageSize),"items":{"type":"object",
+    "required":["id","event","reason","observed_between","recorded_at","login","user"],"properties":{
+    "id":{"type":"integer","format":"int64"},"event":{"type":"string","enum":["followed","unfollowed"]},
+    "reason":{"type":["string","null"],"enum":["unfollowed","renamed","deleted_or_suspended","restricted","returned",null],
+    "description":"Why one has left: `renamed` follows under neither name, `restricted` has a private profile now. `returned` came back after no doing of their own."},
+    "observed_between":{"type":"array","minItems":2,"maxItems":2,"items":{"type":"string","format":"date-time"},
+    "description":"The look before and the look after; when it was between them nobody knows."},
+    "recorded_at":{"type":"string","format":"date-time"},
+    "login":{"type":"string","description":"When last seen in the list."},
+    "user":{"oneOf":[{"$ref":"#/components/schemas/Person"},{"type":"null"}]}}}},
+    "next":{"type":["string","null"],"description":"The cursor of the next page."}}}
+    """,
+    "FollowerHistory": """
+    {"type":"object","required":["from","to","days"],"properties":{"from":{"type":"string","format":"date"},
+    "to":{"type":"string","format":"date"},"days":{"type":"array","maxItems":\(FollowerHistory.maxDays),"items":{
+    "type":"object","required":["date","count","gained","lost"],"properties":{"date":{"type":"string","format":"date"},
+    "count":{"type":"integer","description":"At the last look of the day; days without one are left out."},
+    "gained":{"type":"integer"},"lost":{"type":"integer"}}}}}}
+    """,
     "Accepted": """
     {"type":"object","required":["job","url"],"properties":{"job":{"type":"integer","format":"int64"},
     "url":{"type":"string"}}}

@@ -46,7 +46,8 @@ public enum OpenAPI {
     """
 
   static let operations =
-    accountOperations + favoriteOperations + gitHubOperations + repositoryOperations + aboutOperations
+    accountOperations + favoriteOperations + gitHubOperations + changeOperations + repositoryOperations
+    + aboutOperations
 
   private static func writePaths(to writer: inout JSONWriter) {
     writer.beginObject()

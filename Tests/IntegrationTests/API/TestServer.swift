@@ -95,6 +95,8 @@ final class TestWorker: Sendable {
         ProfileRefresh(gate: gate, database: database),
         ListRefresh(.followers, gate: gate, database: database),
         ListRefresh(.following, gate: gate, database: database),
+        ChangeCheck(.followers, gate: gate, database: database),
+        ChangeCheck(.following, gate: gate, database: database),
         SearchRefresh(gate: gate, database: database),
         AvatarRefresh(pictures: pictures, gate: gate, database: database),
         RepositoryRefresh(gate: gate, database: database), LanguagesRefresh(gate: gate, database: database),

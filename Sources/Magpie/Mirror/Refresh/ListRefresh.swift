@@ -10,6 +10,8 @@ public struct ListRefresh: JobHandler {
   let list: FollowKind
   let gate: GitHubGate
   let database: Database
+  /// Members a page; fewer than GitHub gives let a test have many pages of few people.
+  let perPage: Int
 
   /// Walks begun within one run: the first, and a second where the first made too many members leave; others when a walk was
   /// ended by somebody else.
@@ -20,6 +22,11 @@ public struct ListRefresh: JobHandler {
 
   /// - Parameter database: with the role `magpie_worker`.
   public init(_ list: FollowKind, gate: GitHubGate, database: Database) {
+    self.init(list, gate: gate, database: database, perPage: GitHub.maxPerPage)
+  }
+
+  init(_ list: FollowKind, gate: GitHubGate, database: Database, perPage: Int) {
+    self.perPage = perPage
     self.list = list
     self.gate = gate
     self.database = database
@@ -67,7 +74,8 @@ public struct ListRefresh: JobHandler {
       return .ended(.snooze(ListRefresh.restForOthers))
     }
     var walk = GitHub.Walk(
-      at: place.next ?? GitHub.FollowList(upstreamKind, of: start).url(at: gate.service), after: place.page,
+      at: place.next ?? GitHub.FollowList(upstreamKind, of: start, perPage: perPage).url(at: gate.service),
+      after: place.page,
       through: gate.service)
     guard let first = walk.url else { return .complete }
     if job.shouldStop { return .ended(.yield) }
@@ -172,11 +180,17 @@ public struct ListRefresh: JobHandler {
     let walk = place.walk
     let owner = place.owner
     let isSecond = place.isSecond
+    let hidden = try await isHidden(place, job)
+    if let result = hidden.result { return result }
+    let isHidden = hidden.isHidden
     let outcome = try await database.transaction(retries: 5) { transaction in
-      let rows = try await transaction.query("SELECT p.outcome FROM magpie.publish_walk(\(walk), \(isSecond)) AS p")
+      let rows = try await transaction.query(
+        "SELECT p.outcome FROM magpie.publish_walk(\(walk), \(isSecond || isHidden)) AS p")
       let outcome = try rows[0].decode(String.self)
       switch outcome {
-      case "published": try await job.complete(in: transaction)
+      case "published":
+        try await transaction.query("SELECT magpie.record_changes(\(walk), \(isHidden))")
+        try await job.complete(in: transaction)
       case "suspicious": try await job.checkpoint(in: transaction, WalkPlace(owner: owner, isSecond: true).json)
       default: try await job.checkpoint(in: transaction, nil)
       }
