@@ -24,7 +24,7 @@ struct Parameters {
   func choice<Choice: RawRepresentable & CaseIterable>(_ name: String, of type: Choice.Type) throws(APIError) -> Choice?
   where Choice.RawValue == String {
     guard let value = query[name] else { return nil }
-    guard let choice = Choice(rawValue: value) else {
+    guard let choice = Choice.allCases.first(where: { $0.rawValue == value }) else {
       throw .badParameter(name, "must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
     }
     return choice

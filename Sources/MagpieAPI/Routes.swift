@@ -27,6 +27,7 @@ public enum Routes {
     let repository = RepositoryEndpoint(services: services)
     let followerChanges = ChangesEndpoint(services: services, kind: .followers)
     let followingChanges = ChangesEndpoint(services: services, kind: .following)
+    let relations = RelationsEndpoint(services: services)
     let jobs = JobEndpoints(services: services)
     let about = AboutEndpoints(services: services)
 
@@ -69,6 +70,8 @@ public enum Routes {
       router.on(.get, "/repositories/{id}/languages", repository.languages)
       router.on(.get, "/repos/{owner}/{repo}/commits", repository.commits)
       router.on(.get, "/repositories/{id}/commits", repository.commits)
+      router.on(.get, "/users/{login}/relations", relations.show)
+      router.on(.get, "/user/{id}/relations", relations.show)
       for (list, changes) in [("followers", followerChanges), ("following", followingChanges)] {
         router.on(.get, "/users/{login}/\(list)/changes", changes.show)
         router.on(.get, "/user/{id}/\(list)/changes", changes.show)

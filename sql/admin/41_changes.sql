@@ -48,18 +48,21 @@ DECLARE
 BEGIN
   SELECT * INTO STRICT v_walk FROM magpie.walk w WHERE w.id = p_walk AND w.state = 'complete';
   SELECT * INTO STRICT v_listing FROM magpie.listing l WHERE l.id = v_walk.listing_id FOR UPDATE;
+  -- Other lists have no followers to be told of.
+  IF v_listing.kind NOT IN ('followers', 'following') THEN RETURN; END IF;
   SELECT * INTO v_watch FROM magpie.list_watch w WHERE w.listing_id = v_listing.id;
   IF p_restricted THEN
     -- An empty list of a private profile says nothing about anybody. The edges go on, to be compared with what is shown
     -- once the profile is public again.
     UPDATE magpie.follow_edge e SET gone_generation = NULL, ended_at = NULL
      WHERE e.listing_id = v_listing.id AND e.gone_generation = v_walk.generation;
-    UPDATE magpie.list_watch w SET restricted_at = coalesce(w.restricted_at, now()) WHERE w.listing_id = v_listing.id;
+    UPDATE magpie.list_watch w SET restricted_at = coalesce(w.restricted_at, now()), walk_id = p_walk WHERE w.listing_id = v_listing.id;
     UPDATE magpie.github_user u SET state = 'restricted' WHERE u.id = v_listing.owner_id AND u.state = 'ok';
     RETURN;
   END IF;
   IF v_watch.listing_id IS NULL THEN
-    INSERT INTO magpie.list_watch (listing_id, generation, seen_at) VALUES (v_listing.id, v_walk.generation, v_walk.started_at);
+    INSERT INTO magpie.list_watch (listing_id, generation, walk_id, seen_at)
+    VALUES (v_listing.id, v_walk.generation, p_walk, v_walk.started_at);
   ELSE
     PERFORM magpie.rejoin_members(v_listing.id, ARRAY(
       SELECT c.member_id FROM magpie.follow_check c
@@ -80,10 +83,14 @@ BEGIN
      ORDER BY e.first_seen_at, e.member_id;
     GET DIAGNOSTICS v_gained = ROW_COUNT;
   END IF;
-  UPDATE magpie.list_watch w SET generation = v_walk.generation, seen_at = v_walk.started_at, restricted_at = NULL
+  IF v_walk.pages_unchanged = v_walk.pages THEN
+    PERFORM magpie.keep_orders(v_listing.id, v_watch.walk_id, p_walk);
+  END IF;
+  UPDATE magpie.list_watch w SET generation = v_walk.generation, walk_id = p_walk, seen_at = v_walk.started_at, restricted_at = NULL
    WHERE w.listing_id = v_listing.id;
   PERFORM magpie.count_changes(v_listing.id, v_listing.member_count, v_gained, 0);
-  IF EXISTS (SELECT FROM magpie.follow_check c WHERE c.listing_id = v_listing.id) THEN
+  IF EXISTS (SELECT FROM magpie.follow_check c WHERE c.listing_id = v_listing.id)
+     OR NOT EXISTS (SELECT FROM magpie.list_order o WHERE o.listing_id = v_listing.id AND o.walk_id = p_walk AND o.replaced_at IS NULL) THEN
     PERFORM magpie.request_job('github-' || v_listing.kind || '-changes', 'id:' || v_listing.owner_id, p_notify => false);
   END IF;
 END $$;
@@ -99,7 +106,7 @@ DECLARE
 BEGIN
   SELECT l.member_count INTO STRICT v_members FROM magpie.listing l WHERE l.id = p_listing FOR UPDATE;
   UPDATE magpie.follow_check c SET finding = NULL, checked_at = NULL
-   WHERE c.listing_id = p_listing AND c.finding IN ('unfollowed', 'renamed', 'restricted')
+   WHERE c.listing_id = p_listing AND c.finding <> 'deleted_or_suspended'
      AND lower(c.owner_login) IS DISTINCT FROM lower(p_owner_login);
   -- A walk under way has met the member meanwhile. Which of both is older nobody knows: its end will tell.
   UPDATE magpie.follow_check c SET finding = NULL, checked_at = NULL FROM magpie.follow_edge e

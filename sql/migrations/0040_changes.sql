@@ -4,14 +4,26 @@ SET LOCAL ROLE magpie_owner;
 CREATE TABLE magpie.list_watch (
   listing_id    bigint PRIMARY KEY REFERENCES magpie.listing ON DELETE CASCADE,
   generation    int NOT NULL,
+  walk_id       bigint,
   seen_at       timestamptz NOT NULL,
   baseline_at   timestamptz NOT NULL DEFAULT now(),
   restricted_at timestamptz
 );
 COMMENT ON TABLE magpie.list_watch IS 'Up to which walk the changes of a list have been told. A list without a row has no baseline yet.';
 COMMENT ON COLUMN magpie.list_watch.generation IS 'Of the last complete walk that showed the list, not an empty one for a private profile.';
+COMMENT ON COLUMN magpie.list_watch.walk_id IS 'The last one that was published, an empty one included.';
 COMMENT ON COLUMN magpie.list_watch.seen_at IS 'When that walk began: the earlier end of every interval that the next one ends.';
 COMMENT ON COLUMN magpie.list_watch.restricted_at IS 'Since when the owner''s profile is private; what was in the list then is kept to compare with.';
+
+-- A walk's row is made when its first page is stored, which is some time after that page was asked for.
+CREATE FUNCTION magpie.walk_began() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  NEW.started_at := coalesce((SELECT j.started_at FROM magpie.job j WHERE j.id = NEW.job_id), NEW.started_at);
+  RETURN NEW;
+END $$;
+COMMENT ON FUNCTION magpie.walk_began() IS 'Dates a walk back to the run that began it, so that nothing it has seen is older.';
+CREATE TRIGGER walk_began BEFORE INSERT ON magpie.walk FOR EACH ROW EXECUTE FUNCTION magpie.walk_began();
 
 CREATE TABLE magpie.follow_check (
   listing_id       bigint NOT NULL REFERENCES magpie.listing ON DELETE CASCADE,
@@ -107,5 +119,57 @@ GRANT SELECT ON magpie.list_watch, magpie.follow_check, magpie.follow_event, mag
 GRANT INSERT, UPDATE, DELETE ON magpie.list_watch, magpie.follow_check, magpie.follow_event, magpie.follow_day,
   magpie.list_order, magpie.list_order_page TO magpie_worker;
 GRANT SELECT, DELETE ON magpie.forgotten TO magpie_admin;
+
+-- Forgetting: what was erased leaves a keyed hash, and no store can bring it back.
+INSERT INTO magpie.secret (name, value)
+SELECT 'forgotten', sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()));
+
+CREATE FUNCTION magpie.forgotten_digest(p_kind text, p_id bigint) RETURNS bytea
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT sha256(s.value || convert_to(p_kind || ':' || p_id, 'UTF8')) FROM magpie.secret s WHERE s.name = 'forgotten'
+$$;
+COMMENT ON FUNCTION magpie.forgotten_digest(text, bigint) IS 'What is kept of a forgotten subject: nobody can tell the subject from it without the key.';
+
+CREATE FUNCTION magpie.forgotten_among(p_kind text, p_ids bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  -- The usual case, in which nothing is hashed.
+  IF NOT EXISTS (SELECT FROM magpie.forgotten) THEN RETURN '{}'; END IF;
+  RETURN ARRAY(SELECT i FROM unnest(p_ids) AS i
+                WHERE EXISTS (SELECT FROM magpie.forgotten f WHERE f.digest = magpie.forgotten_digest(p_kind, i)));
+END $$;
+COMMENT ON FUNCTION magpie.forgotten_among(text, bigint[]) IS 'Which of some subjects were forgotten and must not be stored.';
+
+CREATE FUNCTION magpie.refuse_forgotten() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF EXISTS (SELECT FROM magpie.forgotten) AND cardinality(magpie.forgotten_among('github-user', ARRAY[NEW.id])) > 0 THEN
+    RETURN NULL;
+  END IF;
+  RETURN NEW;
+END $$;
+COMMENT ON FUNCTION magpie.refuse_forgotten() IS 'Keeps people who were forgotten from being stored again, whoever tries.';
+CREATE TRIGGER refuse_forgotten BEFORE INSERT ON magpie.github_user FOR EACH ROW EXECUTE FUNCTION magpie.refuse_forgotten();
+
+CREATE FUNCTION magpie.has_forgotten() RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT EXISTS (SELECT FROM magpie.forgotten)
+$$;
+COMMENT ON FUNCTION magpie.has_forgotten() IS 'Whether anybody was forgotten, so that pages must be looked through.';
+
+-- Workers leave the forgotten out of pages. One that began before somebody was forgotten is told, and begins anew.
+CREATE FUNCTION magpie.refuse_forgotten_page() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF EXISTS (SELECT FROM magpie.forgotten) AND cardinality(magpie.forgotten_among('github-user', NEW.members)) > 0 THEN
+    RAISE EXCEPTION 'a page shows somebody who was forgotten' USING ERRCODE = 'MG409';
+  END IF;
+  RETURN NEW;
+END $$;
+COMMENT ON FUNCTION magpie.refuse_forgotten_page() IS 'Keeps people who were forgotten out of the pages of walks.';
+CREATE TRIGGER refuse_forgotten BEFORE INSERT ON magpie.walk_page FOR EACH ROW EXECUTE FUNCTION magpie.refuse_forgotten_page();
+
+GRANT EXECUTE ON FUNCTION magpie.has_forgotten() TO magpie_worker;
+GRANT EXECUTE ON FUNCTION magpie.forgotten_among(text, bigint[]) TO magpie_app, magpie_worker, magpie_admin;
 
 RESET ROLE;

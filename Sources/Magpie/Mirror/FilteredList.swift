@@ -1,82 +1,99 @@
 import Postgres
 
-/// A filter over a whole stored list, ordered by login, page by page from where the one before ended.
-public struct ListFilter: Sendable {
-  /// Orders of a filtered list; ties by id.
-  public enum Sort: String, CaseIterable, Sendable {
-    case login
-    case loginDescending = "-login"
-    case firstSeen = "first_seen"
-    case firstSeenDescending = "-first_seen"
-  }
-
-  /// Part of the login or name, whatever the case and the accents; empty for all.
-  public var text = ""
-  /// The order.
-  public var sort = Sort.login
-  /// How many, at most 100.
-  public var count = 30
-  /// Members to pass over; for clients that ask by page number.
-  public var skip: Int64 = 0
-  /// Sort key and id of the last member of the page before.
-  public var after: [String]?
-
-  /// All, by login.
-  public init() {}
-}
-
 /// A page of a filtered list.
 public struct FilteredList: Sendable {
-  /// The list it is a part of; its own members are this page's.
-  public internal(set) var list: StoredList
-  /// Members of the whole stored list that match.
-  public let matches: Int64
-  /// What `after` must be to go on; `nil` at the end.
-  public let next: [String]?
+  /// How far the owner's other list is known.
+  public struct Other: Sendable {
+    /// Members stored, and members there should be.
+    public let stored: Int64, expected: Int64
+    /// Whether it has been seen whole: a relation to less than that says nothing.
+    public let isComplete: Bool
 
-  private static func order(_ sort: ListFilter.Sort) -> (key: String, descending: Bool, type: String) {
-    switch sort {
-    case .login: ("coalesce(u.login_key, '')", false, "text")
-    case .loginDescending: ("coalesce(u.login_key, '')", true, "text")
-    case .firstSeen: ("coalesce(e.first_seen_at, u.first_seen_at)", false, "timestamptz")
-    case .firstSeenDescending: ("coalesce(e.first_seen_at, u.first_seen_at)", true, "timestamptz")
+    /// `nil` when it was never looked at.
+    init?(_ row: Row, at column: Int) throws(PostgresError) {
+      guard let stored = try row.decode(Int64?.self, at: column) else { return nil }
+      self.stored = stored
+      expected = try row.decode(Int64?.self, at: column + 1) ?? stored
+      isComplete = try row.decode(Bool?.self, at: column + 2) ?? false
     }
   }
 
-  /// Works on the pages that readers see: those of the last complete walk, or, before there is one, those that the first walk
-  /// has read so far.
+  /// The list it is a part of; its own members are this page's.
+  public internal(set) var list: StoredList
+  /// Members of the whole stored list that match; `nil` when it would have taken too long to count them.
+  public let matches: Int64?
+  /// What `after` must be to go on; `nil` at the end.
+  public internal(set) var next: [String]?
+  /// The prepared order it was read from.
+  public internal(set) var order: Int64?
+  /// When each member was first seen in the list.
+  public internal(set) var firstSeen: [Instant?] = []
+  /// The owner's other list.
+  public internal(set) var other: Other?
+
+  init(list: StoredList, matches: Int64?, next: [String]?) {
+    self.list = list
+    self.matches = matches
+    self.next = next
+  }
+
+  private static func order(_ sort: ListFilter.Sort) -> (key: String, type: String) {
+    switch sort {
+    case .login, .loginDescending: (#"coalesce(u.login_key, '') COLLATE "C""#, "text")
+    case .firstSeen, .firstSeenDescending: ("coalesce(e.first_seen_at, u.first_seen_at)", "timestamptz")
+    case .upstream: ("m.place", "bigint")
+    }
+  }
+
+  /// Sorts the pages that readers see: those of the last complete walk, or, before there is one, those that the first walk has
+  /// read so far. For lists whose orders are not prepared yet.
   static func query(_ kind: FollowKind, of person: Person, _ filter: ListFilter, token: [UInt8]) -> Query {
     let order = order(filter.sort)
-    let direction = order.descending ? " DESC" : ""
+    let direction = filter.sort.isDescending ? " DESC" : ""
     var position: Query = ""
+    var skip = filter.skip
     if let after = filter.after, after.count == 2, let id = Int64(after[1]) {
-      let comparison = order.descending ? "<" : ">"
+      let comparison = filter.sort.isDescending ? "<" : ">"
       position = """
          WHERE x.key \(unsafe: comparison) \(after[0])::\(unsafe: order.type)
             OR (x.key = \(after[0])::\(unsafe: order.type) AND x.id \(unsafe: comparison) \(id))
         """
+    } else {
+      skip += filter.place.first
     }
-    var text: Query = ""
+    var condition: Query = ""
     if !filter.text.isEmpty {
-      text = " AND u.search LIKE magpie.like_containing(magpie.fold(\(filter.text)))"
+      condition = " AND u.search LIKE magpie.like_containing(magpie.fold(\(filter.text)))"
+    }
+    if let relation = filter.relation {
+      condition = """
+        \(fragment: condition) AND (m.id IN (
+          SELECT o FROM other x JOIN magpie.walk_page q ON q.walk_id = x.walk_id, unnest(q.members) AS o)) = \(relation == .mutual)
+        """
     }
     return """
       \(fragment: StoredList.head(kind.rawValue, of: person, walk: nil, token: token)),
+      other AS MATERIALIZED (
+        SELECT x.walk_id, w.members, w.expected, x.generation
+          FROM head h JOIN magpie.listing x ON x.owner_id = h.owner_id AND x.kind = \(kind.other.rawValue)
+          LEFT JOIN magpie.walk w ON w.id = x.walk_id),
       matching AS MATERIALIZED (
-        SELECT u.id, \(unsafe: order.key) AS key
+        SELECT u.id, \(unsafe: order.key) AS key, coalesce(e.first_seen_at, u.first_seen_at) AS seen
           FROM head h
           CROSS JOIN LATERAL (
-            SELECT DISTINCT m.id FROM magpie.walk_page p, unnest(p.members) AS m(id) WHERE p.walk_id = h.walk_id) m
+            SELECT t.id, min(p.page * 100000::bigint + t.n) AS place
+              FROM magpie.walk_page p, unnest(p.members) WITH ORDINALITY AS t(id, n) WHERE p.walk_id = h.walk_id GROUP BY t.id) m
           JOIN magpie.github_user u ON u.id = m.id
           LEFT JOIN magpie.follow_edge e ON e.listing_id = h.listing_id AND e.member_id = m.id AND e.gone_generation IS NULL
-         WHERE true\(fragment: text)),
+         WHERE true\(fragment: condition)),
       part AS MATERIALIZED (
-        SELECT x.id, x.key, row_number() OVER (ORDER BY x.key\(unsafe: direction), x.id\(unsafe: direction)) AS n
+        SELECT x.id, x.key, x.seen, row_number() OVER (ORDER BY x.key\(unsafe: direction), x.id\(unsafe: direction)) AS n
           FROM matching x\(fragment: position)
-         ORDER BY x.key\(unsafe: direction), x.id\(unsafe: direction) OFFSET \(filter.skip) LIMIT \(filter.count + 1))
-      SELECT \(unsafe: StoredList.headColumn), NULL::bigint, NULL::bigint, (SELECT count(*) FROM matching)::text FROM head h
+         ORDER BY x.key\(unsafe: direction), x.id\(unsafe: direction) OFFSET \(skip) LIMIT \(filter.count + 1))
+      SELECT \(unsafe: StoredList.headColumn), NULL::bigint, NULL::bigint, (SELECT count(*) FROM matching)::text, NULL::timestamptz,
+             (SELECT x.members FROM other x), (SELECT x.expected FROM other x), (SELECT x.generation > 0 FROM other x) FROM head h
       UNION ALL
-      SELECT u.summary, m.n, m.id, m.key::text FROM part m JOIN magpie.github_user u ON u.id = m.id
+      SELECT u.summary, m.n, m.id, m.key::text, m.seen, NULL, NULL, NULL FROM part m JOIN magpie.github_user u ON u.id = m.id
       """
   }
 
@@ -84,24 +101,23 @@ public struct FilteredList: Sendable {
   static func read(
     _ rows: Rows, count: Int, _ form: Mirror.ItemForm
   ) throws(PostgresError) -> (StoredList.Reading, FilteredList?) {
-    var head: Row?
+    let head = rows.first { $0[1] == nil }
+    let reading = StoredList.reading(head?[0])
+    guard case .list(var list) = reading, let head else { return (reading, nil) }
     var members: [(position: Int64, id: Int64, row: Int)] = []
     for index in 0..<rows.count {
       guard let position = try rows.integer(row: index, column: 1), let id = try rows.integer(row: index, column: 2)
-      else {
-        head = rows[index]
-        continue
-      }
+      else { continue }
       members.append((position, id, index))
     }
-    let reading = StoredList.reading(head?[0])
-    guard case .list(var list) = reading else { return (reading, nil) }
     members.sort { $0.position < $1.position }
+    var firstSeen: [Instant?] = []
     for member in members.prefix(count) {
       list.ids.append(member.id)
       rows.lend(row: member.row, column: 0) {
         list.items.append(form($0 ?? UnsafeRawBufferPointer(start: nil, count: 0)))
       }
+      firstSeen.append(try rows[member.row].decode(Instant?.self, at: 4))
     }
     var next: [String]?
     if members.count > count {
@@ -109,7 +125,9 @@ public struct FilteredList: Sendable {
       next = [rows[last.row][3] ?? "", String(last.id)]
     }
     // The row that tells of the list has the number of matches where the others have their keys.
-    let matches = head?[3].flatMap { Int64($0) } ?? 0
-    return (reading, FilteredList(list: list, matches: matches, next: next))
+    var page = FilteredList(list: list, matches: head[3].flatMap { Int64($0) } ?? 0, next: next)
+    page.firstSeen = firstSeen
+    page.other = try Other(head, at: 5)
+    return (reading, page)
   }
 }

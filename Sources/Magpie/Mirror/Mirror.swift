@@ -105,8 +105,22 @@ public struct Mirror: Sendable {
   public func list(
     _ kind: FollowKind, of person: Person, matching filter: ListFilter, token: [UInt8]
   ) async throws -> Read<FilteredList> {
-    let rows = try await database.query(FilteredList.query(kind, of: person, filter, token: token))
-    let (reading, page) = try FilteredList.read(rows, count: filter.count, form)
+    var reading = StoredList.Reading.nobody
+    var page: FilteredList?
+    // A page that was sorted by itself goes on by itself.
+    if filter.after?.count != 2 {
+      let rows = try await database.query(PreparedList.query(kind, of: person, filter, token: token))
+      (reading, page) = try PreparedList.read(rows, filter, form)
+      switch reading {
+      case .nobody: return .nobody
+      case .unknown(let account): return .unknown(account: account)
+      case .list: break
+      }
+    }
+    if page == nil {
+      let rows = try await database.query(FilteredList.query(kind, of: person, filter, token: token))
+      (reading, page) = try FilteredList.read(rows, count: filter.count, form)
+    }
     switch reading {
     case .nobody: return .nobody
     case .unknown(let account): return .unknown(account: account)

@@ -42,7 +42,7 @@ struct FilteredRepositoriesEndpoint: Sendable {
     let body = ListEndpoint.body(of: filtered.list)
     var fields = delivery.fields(filtered.list.freshness)
     fields.append("Magpie-Coverage", "\(filtered.list.stored)/\(filtered.list.expected)")
-    fields.append("Magpie-Matches", String(filtered.matches))
+    fields.append("Magpie-Matches", String(filtered.matches ?? 0))
     let links = links(to: filtered, page, parameters, place, scope)
     if !links.isEmpty { fields.append(.link, links.fieldValue) }
     return Answers.document(body, for: request, fields)
@@ -58,6 +58,6 @@ struct FilteredRepositoriesEndpoint: Sendable {
       query.set("page", to: nil)
       return [Link("\(services.settings.publicURL)\(place.target.path)?\(query)", rel: "next")]
     }
-    return page.links(stored: filtered.matches, isComplete: true) { place.address($0, of: filtered.list) }
+    return page.links(stored: filtered.matches ?? 0, isComplete: true) { place.address($0, of: filtered.list) }
   }
 }

@@ -12,7 +12,7 @@ struct ListEndpoint: Sendable {
     let token = try Authorization.tokenHash(of: request, allowsTokenScheme: true)
     let person = try GitHubPath.person(of: request)
     let parameters = Parameters(request.target)
-    if parameters.has("q") || parameters.has("sort") {
+    if parameters.has("q") || parameters.has("sort") || parameters.has("relation") {
       return try await FilteredListEndpoint(services: services, kind: kind).show(
         request, person, parameters, token: token)
     }

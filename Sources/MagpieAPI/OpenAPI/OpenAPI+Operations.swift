@@ -161,12 +161,13 @@ extension OpenAPI {
   private static func list(_ path: String, id: String, _ parameter: String, _ meaning: String) -> Operation {
     Operation(
       method: .get, path: path, id: id, tag: "github",
-      summary: "A page of the list of \(meaning); with `q` or `sort`, of all of it that is stored.",
-      parameters: [parameter, "page", "perPage", "walk", "cursor", "listText", "listSort"] + mirrorParameters,
+      summary: "A page of the list of \(meaning); with `q`, `sort` or `relation`, of all of it that is stored.",
+      parameters: [parameter, "page", "perPage", "walk", "cursor", "listText", "listSort", "listRelation"]
+        + mirrorParameters,
       answers: [
         .init(
           status: 200, description: "The page.", schema: "People",
-          headers: mirrored + ["Link", "Magpie-Coverage", "Magpie-Matches"])
+          headers: mirrored + ["Link", "Magpie-Coverage", "Magpie-Other-Coverage", "Magpie-Matches"])
       ] + mirrorAnswers,
       refusals: [(400, "InvalidCursor")] + mirrorRefusals)
   }

@@ -3,6 +3,8 @@ import Magpie
 extension OpenAPI {
   private static let kinds = Favorite.Kind.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ",")
   private static let favoriteSorts = Favorite.Sort.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ",")
+  private static let relations = ListFilter.Relation.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ",")
+  private static let sets = RelationsEndpoint.Set.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ",")
   private static let listSorts = ListFilter.Sort.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ",")
 
   private static let avatarSizes = AvatarRequest.Size.allCases.map { String($0.rawValue) }.joined(separator: ",")
@@ -47,6 +49,14 @@ extension OpenAPI {
       "q", #"{"type":"string","maxLength":200}"#,
       "Only members whose login or name contains this, whatever the case and accents."),
     "listSort": query("sort", "{\"type\":\"string\",\"enum\":[\(listSorts)]}", "Another order than GitHub's."),
+    "listRelation": query(
+      "relation", "{\"type\":\"string\",\"enum\":[\(relations)]}",
+      "Only members who are in the owner's other list, too (`mutual`), or are not (`not_back`). Both lists must be whole."
+    ),
+    "relationSet": query(
+      "set", "{\"type\":\"string\",\"enum\":[\(sets)]}",
+      "`mutual`: both follow. `not_following_back`: followed without following. `not_followed_back`: the other way round."
+    ),
     "since": query(
       "since", #"{"type":"string","maxLength":200}"#,
       "Only what came after: the `id` of an event, or a time as in `recorded_at`."),
@@ -101,7 +111,10 @@ extension OpenAPI {
     "Magpie-Fetched-At": field("When the content last changed, RFC 3339."),
     "Magpie-Validated-At": field("When GitHub last confirmed it, RFC 3339."),
     "Magpie-Coverage": field("Members stored and members expected, such as `300/1240`."),
-    "Magpie-Matches": field("How many members of the stored list the filter lets through.", "integer"),
+    "Magpie-Other-Coverage": field("With `relation`: the same of the owner's other list."),
+    "Magpie-Matches": field(
+      "How many members of the stored list the filter lets through; left out when the list is too long to count them.",
+      "integer"),
     "Magpie-Job": field("Path of the job that is fetching a fresher state."),
     "Server-Timing": field("Milliseconds spent in the database, and waiting for the job."),
     "Link": field("RFC 8288: `first`, `prev`, `next` and `last`, as far as they exist."),

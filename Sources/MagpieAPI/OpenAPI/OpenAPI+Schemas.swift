@@ -152,6 +152,17 @@ extension OpenAPI {
     "user":{"oneOf":[{"$ref":"#/components/schemas/Person"},{"type":"null"}]}}}},
     "next":{"type":["string","null"],"description":"The cursor of the next page."}}}
     """,
+    "Relations": """
+    {"type":"object","required":["set","count","followers","following","items","next"],"properties":{
+    "set":{"type":"string"},"count":{"type":["integer","null"],"description":"Null when `q` makes it too long to count."},
+    "followers":{"$ref":"#/components/schemas/Coverage"},"following":{"$ref":"#/components/schemas/Coverage"},
+    "items":{"$ref":"#/components/schemas/People"},
+    "next":{"type":["string","null"],"description":"The cursor of the next page."}}}
+    """,
+    "Coverage": """
+    {"type":"object","required":["stored","expected"],"properties":{"stored":{"type":"integer"},
+    "expected":{"type":"integer"}}}
+    """,
     "FollowerHistory": """
     {"type":"object","required":["from","to","days"],"properties":{"from":{"type":"string","format":"date"},
     "to":{"type":"string","format":"date"},"days":{"type":"array","maxItems":\(FollowerHistory.maxDays),"items":{

@@ -88,6 +88,11 @@ final class Schedule {
     case 8:
       let fresh = newName()
       try world.simulator.rename(owner, to: fresh)
+      // Following whoever has the name now is not following the owner.
+      if dice.roll(2) == 0 {
+        try world.simulator.add(.init(owner, followers: 1, following: 1))
+        try world.simulator.follow(owner, by: try name(of: anybody))
+      }
       owner = fresh
     case 9, 10:
       guard !present.isEmpty else { return }

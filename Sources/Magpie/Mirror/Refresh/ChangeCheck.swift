@@ -1,8 +1,8 @@
 import Postgres
 import Upstream
 
-/// Looks singly at the members whom a walk has missed, before anybody is told that they have left: the job kinds
-/// `github-followers-changes` and `github-following-changes`.
+/// What there is to do after a walk: prepares the list's orders, and looks singly at the members whom the walk has missed,
+/// before anybody is told that they have left. The job kinds `github-followers-changes` and `github-following-changes`.
 ///
 /// Each finding is stored when it is made, so that a run that takes over repeats one person at most. They become events all
 /// together, when the owner still has the login that the questions were asked with.
@@ -31,6 +31,11 @@ public struct ChangeCheck: JobHandler {
     let listings = try await database.query(
       "SELECT l.id FROM magpie.listing l WHERE l.owner_id = \(owner) AND l.kind = \(list.rawValue)")
     guard let listing = try listings.first?.decode(Int64.self) else { return .done }
+    try await job.step(in: database, checkpoint: nil) { transaction in
+      // Sorting hundreds of thousands takes longer than a statement otherwise may.
+      try await transaction.query("SELECT set_config('statement_timeout', '120s', true)")
+      try await transaction.query("SELECT magpie.prepare_orders(\(listing))")
+    }
     for _ in 0..<ChangeCheck.maxTries {
       if let result = try await check(listing, of: owner, job) { return result }
       let cases = try await database.query(
@@ -48,12 +53,18 @@ public struct ChangeCheck: JobHandler {
         }
       }
       let open = try await database.query(
-        "SELECT count(*) FROM magpie.follow_check c WHERE c.listing_id = \(listing) AND c.finding IS NULL")
+        "SELECT count(*) FROM magpie.follow_check c WHERE c.listing_id = \(listing)\(fragment: ChangeCheck.isOpen)")
       if try open[0].decode(Int.self) == 0 { return .done }
     }
     // Whoever is left is met by a walk under way, whose end will order another check.
     return .done
   }
+
+  /// Without a finding, and not met by a walk under way, whose end will tell more.
+  private static let isOpen: Query = """
+     AND c.finding IS NULL AND NOT EXISTS (SELECT FROM magpie.follow_edge e
+      WHERE e.listing_id = c.listing_id AND e.member_id = c.member_id AND e.gone_generation IS NULL)
+    """
 
   /// The members without a finding, one after the other. `nil` when there are none left.
   private func check(_ listing: Int64, of owner: Int64, _ job: RunningJob) async throws -> JobResult? {
@@ -63,7 +74,7 @@ public struct ChangeCheck: JobHandler {
       let rows = try await database.query(
         """
         SELECT c.member_id, c.login FROM magpie.follow_check c
-         WHERE c.listing_id = \(listing) AND c.finding IS NULL AND c.member_id > \(passed) ORDER BY c.member_id LIMIT 1
+         WHERE c.listing_id = \(listing) AND c.member_id > \(passed)\(fragment: ChangeCheck.isOpen) ORDER BY c.member_id LIMIT 1
         """)
       guard let row = rows.first else { return nil }
       let (member, login) = try row.decode((Int64, String).self)
