@@ -79,10 +79,11 @@ public struct ListRefresh: JobHandler {
       through: gate.service)
     guard let first = walk.url else { return .complete }
     if job.shouldStop { return .ended(.yield) }
+    let leavesOut = try await PersonStore.hasForgotten(in: database)
     var url = first
     var asked = try await ask(url, page: place.page + 1, owner: place.owner ?? known?.id, job)
     while true {
-      let page: WalkPage
+      var page: WalkPage
       switch try await reading(of: asked, person, known, job) {
       case .page(let read): page = read
       case .otherwise(let end): return end
@@ -92,6 +93,13 @@ public struct ListRefresh: JobHandler {
         case .ended(let result): return .ended(result)
         case .known(let id):
           place.owner = id
+          // As if there were no such person.
+          if leavesOut, try await !PersonStore.forgotten(among: [id], in: database).isEmpty {
+            try await job.step(in: database, checkpoint: nil) { transaction in
+              try await PersonStore.storeAbsence(of: person, status: 404, knownID: nil, in: transaction)
+            }
+            return .ended(.done)
+          }
           if known?.id != id { known = try await PersonStore.find(.id(id), in: database) }
         }
       }
@@ -101,17 +109,19 @@ public struct ListRefresh: JobHandler {
         return .ended(.retry(error: "upstream/invalid-answer: a next link that leads nowhere (\(error.rawValue))"))
       }
       guard let owner = place.owner else { return .restart(start) }
+      if leavesOut { page = page.without(try await PersonStore.forgotten(among: page.ids, in: database)) }
+      let stored = page
       let login: String? = if walk.pagesDone == 1, case .login(let login) = start { login.description } else { nil }
       let expected = list == .followers ? known?.followers : known?.following
       guard let next = walk.url, !job.shouldStop else {
-        let storing = try await store(page, of: owner, login: login, url: url, walk, place, expected: expected, job)
+        let storing = try await store(stored, of: owner, login: login, url: url, walk, place, expected: expected, job)
         if let end = end(of: storing, &place, start) { return end }
         return walk.url == nil ? .complete : .ended(.yield)
       }
       // The next page comes while this one is stored: neither waits for the other.
       let number = walk.pagesDone + 1
       async let ahead = ask(next, page: number, owner: owner, job)
-      let storing = try await store(page, of: owner, login: login, url: url, walk, place, expected: expected, job)
+      let storing = try await store(stored, of: owner, login: login, url: url, walk, place, expected: expected, job)
       if let end = end(of: storing, &place, start) { return end }
       asked = try await ahead
       url = next

@@ -102,6 +102,16 @@ enum PersonStore {
     _ = try await transaction.query("SELECT magpie.note_person(\(id), \(login))")
   }
 
+  /// Whether anybody was forgotten for good, so that pages must be looked through.
+  static func hasForgotten(in database: Database) async throws -> Bool {
+    try await database.query("SELECT magpie.has_forgotten()")[0].decode(Bool.self)
+  }
+
+  /// Which of some people were forgotten for good, and must not be stored.
+  static func forgotten(among ids: [Int64], in database: Database) async throws -> [Int64] {
+    try await database.query("SELECT magpie.forgotten_among('github-user', \(ids))")[0].decode([Int64].self)
+  }
+
   /// Notes that the upstream has no such person, and ends what was known of one who is gone.
   static func storeAbsence(
     of person: Person, status: Int, knownID: Int64?, in transaction: Transaction

@@ -30,7 +30,12 @@ public struct ProfileRefresh: JobHandler {
     switch verdict {
     case .ended(let result): return result
     case .answered(.ok(let profile, let validators), let credential):
+      // As if there were no such person.
+      let isForgotten = try await !PersonStore.forgotten(among: [profile.id], in: database).isEmpty
       try await job.step(in: database, checkpoint: nil, done: 1, total: 1) { transaction in
+        if isForgotten {
+          return try await PersonStore.storeAbsence(of: person, status: 404, knownID: nil, in: transaction)
+        }
         try await PersonStore.store(profile, validators, credential: credential, in: transaction)
       }
     case .answered(.notModified, _):

@@ -82,6 +82,19 @@ struct WalkPage: Sendable {
     isUnchanged = false
   }
 
+  /// The page as if some people were not on it.
+  func without(_ people: [Int64]) -> WalkPage { people.isEmpty ? self : WalkPage(self, without: Set(people)) }
+
+  private init(_ page: WalkPage, without people: Set<Int64>) {
+    ids = page.ids.filter { !people.contains($0) }
+    members = page.members.filter { !people.contains($0.id) }
+    next = page.next
+    lastPage = page.lastPage
+    etag = page.etag
+    credential = page.credential
+    isUnchanged = page.isUnchanged
+  }
+
   /// A page that is as it was.
   init(_ stored: StoredPage, credential: String) {
     ids = stored.members
