@@ -97,7 +97,8 @@ public struct FilteredList: Sendable {
       """
   }
 
-  /// What an answer of `query` is about, with this page's members.
+  /// What an answer of `query` is about, with this page's members. A list that has no times and no other list beside it has
+  /// NULLs in the last four columns.
   static func read(
     _ rows: Rows, count: Int, _ form: Mirror.ItemForm
   ) throws(PostgresError) -> (StoredList.Reading, FilteredList?) {

@@ -62,9 +62,10 @@ enum OrderedList {
       part AS MATERIALIZED (
         SELECT m.id, m.place FROM matching m WHERE \(fragment: position)
          ORDER BY m.place\(unsafe: direction) OFFSET \(filter.skip) LIMIT \(filter.count + 1))
-      SELECT \(unsafe: StoredList.headColumn), NULL::bigint, NULL::bigint, (SELECT count(*) FROM matching)::text FROM head h
+      SELECT \(unsafe: StoredList.headColumn), NULL::bigint, NULL::bigint, (SELECT count(*) FROM matching)::text, NULL::timestamptz,
+             NULL::bigint, NULL::bigint, NULL::boolean FROM head h
       UNION ALL
-      SELECT r.summary, \(unsafe: isDescending ? "-" : "")p.place, r.id, p.place::text
+      SELECT r.summary, \(unsafe: isDescending ? "-" : "")p.place, r.id, p.place::text, NULL, NULL, NULL, NULL
         FROM part p JOIN magpie.github_repo r ON r.id = p.id
       """
   }
