@@ -63,6 +63,44 @@ public enum System {
     }
   }
 
+  /// Pieces that one call takes: Linux has a limit of 1,024 (`IOV_MAX`), of which one is the head.
+  public static let maxPieces = 1_023
+
+  /// Sends a buffer and then pieces in one call, in order. `nil`: the kernel takes nothing now; else the bytes taken of all.
+  public static func send(
+    _ descriptor: Int32, _ head: UnsafeRawBufferPointer, _ pieces: [[UInt8]]
+  ) throws(SystemError) -> Int? {
+    precondition(pieces.count <= maxPieces, "more pieces than one call takes")
+    var vector: [iovec] = []
+    vector.reserveCapacity(pieces.count + 1)
+    vector.append(iovec(iov_base: UnsafeMutableRawPointer(mutating: head.baseAddress), iov_len: head.count))
+    return try withPieces(pieces[...], &vector) { vector -> Result<Int?, SystemError> in
+      vector.withUnsafeMutableBufferPointer { vector in
+        var message = msghdr()
+        message.msg_iov = vector.baseAddress
+        message.msg_iovlen = vector.count
+        while true {
+          let count = sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
+          if count >= 0 { return .success(count) }
+          let code = errno
+          if code == EAGAIN { return .success(nil) }
+          if code != EINTR { return .failure(SystemError("sendmsg", code: code)) }
+        }
+      }
+    }.get()
+  }
+
+  /// Adds the addresses of all pieces, each of them lent until `body` has returned.
+  private static func withPieces<R>(
+    _ pieces: ArraySlice<[UInt8]>, _ vector: inout [iovec], _ body: (inout [iovec]) -> R
+  ) -> R {
+    guard let first = pieces.first else { return body(&vector) }
+    return first.withUnsafeBytes { bytes in
+      vector.append(iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count))
+      return withPieces(pieces.dropFirst(), &vector, body)
+    }
+  }
+
   /// Accepts one connection, non-blocking and closed on exec. `nil`: none is waiting.
   public static func accept(_ listener: Int32) throws(SystemError) -> Int32? {
     while true {

@@ -63,6 +63,9 @@ extension Connection {
     let isHead = exchange.parser.head.method == .head
     let body = isHead || response.status.forbidsBody ? Response.Body.none : response.body
     writeHead(response, framing: framing(of: response), exchange)
+    if case .pieces(let pieces) = body, pieces.count <= System.maxPieces, body.count > Connection.copiedBody {
+      return send(pieces)
+    }
     body.withBytes { bytes in
       if bytes.count <= Connection.copiedBody {
         home.out.append(bytes)
@@ -77,7 +80,7 @@ extension Connection {
     if response.status.forbidsBody { return .none }
     switch response.body {
     case .none: return .length(0)
-    case .bytes(let bytes): return .length(bytes.count)
+    case .bytes, .pieces: return .length(response.body.count)
     case .constant(let text): return .length(text.utf8CodeUnitCount)
     case .stream: return exchange?.parser.head.minorVersion == 0 ? .close : .chunked
     }
@@ -111,6 +114,23 @@ extension Connection {
       exchange?.bytesSent += sent
       if sent == head.count + bytes.count { return }
       var pending = PendingOutput(body: body, bodySent: max(0, sent - head.count))
+      pending.bytes = Array(head.dropFirst(sent))
+      output = pending
+    } catch {
+      close()
+    }
+  }
+
+  /// Sends the loop's buffer and then the pieces; what the kernel does not take, which is seldom, is put together and kept.
+  private func send(_ pieces: [[UInt8]]) {
+    let head = home.out.bytes
+    do throws(SystemError) {
+      let sent = try System.send(descriptor, head, pieces) ?? 0
+      exchange?.bytesSent += sent
+      let body = Response.Body.pieces(pieces)
+      if sent == head.count + body.count { return }
+      var pending = PendingOutput(
+        body: .bytes(body.withBytes { Array($0.dropFirst(max(0, sent - head.count))) }), bodySent: 0)
       pending.bytes = Array(head.dropFirst(sent))
       output = pending
     } catch {

@@ -45,13 +45,17 @@ extension PendingOutput {
 }
 
 extension Response.Body {
-  var count: Int { withBytes { $0.count } }
+  var count: Int {
+    if case .pieces(let pieces) = self { return pieces.reduce(0) { $0 + $1.count } }
+    return withBytes { $0.count }
+  }
 
   /// The bytes of a body that is complete.
   func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     switch self {
     case .none, .stream: return try body(UnsafeRawBufferPointer(start: nil, count: 0))
     case .bytes(let bytes): return try bytes.withUnsafeBytes(body)
+    case .pieces(let pieces): return try Array(pieces.joined()).withUnsafeBytes(body)
     case .constant(let text):
       return try body(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }

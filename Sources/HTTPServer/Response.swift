@@ -9,6 +9,8 @@ public struct Response: Sendable {
     case none
     /// These bytes, sent without copying them once they are large.
     case bytes([UInt8])
+    /// These pieces, one after the other, sent from where they lie once they are large: nothing is put together first.
+    case pieces([[UInt8]])
     /// A text of the program itself.
     case constant(StaticString)
     /// Bytes that come bit by bit, in chunks. The producer runs once the head is sent; when it throws, the connection is cut

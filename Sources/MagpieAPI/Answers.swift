@@ -9,7 +9,11 @@ enum Answers {
   static func document(
     _ bytes: [UInt8], for request: Request, tag: EntityTag? = nil, _ extra: Fields = Fields(capacity: 6)
   ) -> Response {
-    let tag = tag ?? EntityTag(hashing: bytes)
+    document(.bytes(bytes), for: request, tag: tag ?? EntityTag(hashing: bytes), extra)
+  }
+
+  /// The same of a body whose tag is known.
+  static func document(_ body: Response.Body, for request: Request, tag: EntityTag, _ extra: Fields) -> Response {
     var fields = extra
     // Constants and a tag need no looking at; this is every answer's way.
     fields.append(checked: .etag, tag.description)
@@ -22,7 +26,7 @@ enum Answers {
       return Response(.notModified, fields)
     }
     fields.append(checked: .contentType, "application/json; charset=utf-8")
-    return Response(.ok, fields, .bytes(bytes))
+    return Response(.ok, fields, body)
   }
 
   /// A JSON answer that is not to be kept, such as one with a token in it.

@@ -37,6 +37,25 @@ import Testing
     }
   }
 
+  /// A few bytes, what the kernel takes at once, what it takes bit by bit; as many pieces as one call takes, and one more.
+  @Test(arguments: [(0, 0), (1, 10), (201, 600), (100, 50_000), (1_023, 300), (1_024, 300), (5_000, 3_000)])
+  func bodyInPiecesComesWholeAndInOrder(count: Int, size: Int) async throws {
+    let pieces = (0..<count).map { number in
+      // Some are empty.
+      number % 7 == 3 ? [] : (0..<size).map { UInt8(truncatingIfNeeded: number &* 13 &+ $0) }
+    }
+    let whole = Array(pieces.joined())
+    let respond: Server.Respond = { _ in Response(.ok, [.contentType: "text/plain"], .pieces(pieces)) }
+    try await withServer(respond: respond) { server in
+      let client = try TestClient(server, receiveBuffer: 16_384)
+      try await client.send(.request("GET /") + .request("HEAD /") + .request("GET /"))
+      #expect(try await client.answer().body == whole)
+      let head = try await client.answer(toHead: true)
+      #expect(head.fields[.contentLength] == "\(whole.count)")
+      #expect(try await client.answer().body == whole)
+    }
+  }
+
   @Test func requestsSentAheadAreAnsweredInOrder() async throws {
     try await withServer(respond: { .text(String($0.target.path)) }) { server in
       let client = try TestClient(server)

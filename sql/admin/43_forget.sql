@@ -18,6 +18,9 @@ BEGIN
   ON CONFLICT DO NOTHING;
   -- What is being stored at this moment is stored first, and erased with the rest. In the order in which workers write.
   LOCK TABLE magpie.github_user, magpie.listing, magpie.walk_page, magpie.follow_edge IN SHARE ROW EXCLUSIVE MODE;
+  IF (SELECT t.tgenabled = 'D' FROM pg_trigger t WHERE t.tgrelid = 'magpie.github_user'::regclass AND t.tgname = 'refuse_forgotten') THEN
+    ALTER TABLE magpie.github_user ENABLE TRIGGER refuse_forgotten;
+  END IF;
   SELECT u.login_key INTO v_login FROM magpie.github_user u WHERE u.id = forget_subject.id;
   v_was_there := FOUND;
   v_keys := ARRAY(SELECT l.login_key FROM magpie.github_login l WHERE l.user_id = forget_subject.id)

@@ -28,7 +28,6 @@ struct ListEndpoint: Sendable {
       standing: { ListEndpoint.standing(of: $0, for: wanted) },
       read: { try await services.mirror.list(kind, of: person, wanted, token: token) })
     let list = delivery.value
-    let body = ListEndpoint.body(of: list)
     var fields = delivery.fields(list.freshness)
     fields.append("Magpie-Coverage", "\(list.stored)/\(list.expected)")
     let links =
@@ -36,7 +35,10 @@ struct ListEndpoint: Sendable {
       ? cursorLinks(list, wanted, request.target, person)
       : page.links(stored: list.stored, isComplete: list.isComplete) { address($0, of: list, request.target) }
     if !links.isEmpty { fields.append(.link, links.fieldValue) }
-    return Answers.document(body, for: request, tag: services.listTags.tag(of: list), fields)
+    guard let tag = services.listTags.tag(of: list) else {
+      return Answers.document(ListEndpoint.body(of: list), for: request, fields)
+    }
+    return Answers.document(.pieces(MagpieMember.pieces(of: list)), for: request, tag: tag, fields)
   }
 
   /// While the first walk runs, a part is there when all of it has been read.
