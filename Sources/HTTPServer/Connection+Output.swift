@@ -61,10 +61,12 @@ extension Connection {
     guard let exchange else { return }
     exchange.status = response.status
     let isHead = exchange.parser.head.method == .head
-    let body = isHead || response.status.forbidsBody ? Response.Body.none : response.body
+    var body = isHead || response.status.forbidsBody ? Response.Body.none : response.body
     writeHead(response, framing: framing(of: response), exchange)
-    if case .pieces(let pieces) = body, pieces.count <= System.maxPieces, body.count > Connection.copiedBody {
-      return send(pieces)
+    if case .pieces(let pieces) = body {
+      if pieces.count <= System.maxPieces, body.count > Connection.copiedBody { return send(pieces) }
+      // Once, and not again for each part that the kernel takes.
+      body = .bytes(Array(pieces.joined()))
     }
     body.withBytes { bytes in
       if bytes.count <= Connection.copiedBody {
