@@ -6,7 +6,7 @@ import UpstreamSimulator
 
 /// Recorded answers of the real GitHub pass through unharmed. Runs where a recording is at hand.
 @Suite struct RecordedTests {
-  private static let recording: [UInt8]? = {
+  static let recording: [UInt8]? = {
     let path = getenv("MAGPIE_RECORDED").map { String(cString: $0) } ?? "../shared/recorded"
     for name in [path, "\(path)/github.json"] {
       guard let file = fopen(name, "re") else { continue }

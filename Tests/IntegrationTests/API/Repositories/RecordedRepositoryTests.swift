@@ -1,4 +1,3 @@
-import Glibc
 import HTTP
 import JSONText
 import Testing
@@ -7,18 +6,7 @@ import UpstreamSimulator
 /// Recorded answers of the real GitHub about repositories, gists and organizations pass through unharmed. Runs where a
 /// recording is at hand.
 @Suite struct RecordedRepositoryTests {
-  private static let recording: [UInt8]? = {
-    let path = getenv("MAGPIE_RECORDED").map { String(cString: $0) } ?? "../shared/recorded"
-    for name in [path, "\(path)/github.json"] {
-      guard let file = fopen(name, "re") else { continue }
-      defer { fclose(file) }
-      var bytes: [UInt8] = []
-      var buffer = [UInt8](repeating: 0, count: 1 << 16)
-      while case let count = fread(&buffer, 1, buffer.count, file), count > 0 { bytes += buffer[..<count] }
-      if !bytes.isEmpty { return bytes }
-    }
-    return nil
-  }()
+  private static let recording = RecordedTests.recording
 
   private static func body(_ path: String) throws -> JSONView {
     let items = try JSONView(try #require(recording)).elements
