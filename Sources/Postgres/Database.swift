@@ -72,7 +72,7 @@ public final class Database: Sendable {
 
   /// Runs one statement as its own transaction, on a connection shared with others. For statements that are fast.
   ///
-  /// On a loop of the group nothing leaves it; other callers are served by one of the loops.
+  /// On a loop of the group nothing leaves it; other callers are served by one of the loops that have a connection.
   ///
   /// - Parameters:
   ///   - preludes: statements that run just before it, in the same transaction; their results are dropped. For settings
@@ -145,7 +145,7 @@ public final class Database: Sendable {
     if let loop = EventLoop.current { try await loop.sleep(for: delay) } else { try await Task.sleep(for: delay) }
   }
 
-  /// The caller's loop's, or any.
+  /// The caller's loop's; for callers from elsewhere one that is connected, if any is.
   private func lane(_ origin: Origin?) throws(PostgresError) -> Lane {
     if isStopped.load(ordering: .acquiring) {
       throw PostgresError(.unavailable, "the database was stopped", origin: origin)
@@ -153,7 +153,11 @@ public final class Database: Sendable {
     if let loop = EventLoop.current {
       for lane in lanes where lane.loop === loop { return lane }
     }
-    let turn = nextLane.wrappingAdd(1, ordering: .relaxed).oldValue
-    return lanes[(turn & Int.max) % lanes.count]
+    let turn = nextLane.wrappingAdd(1, ordering: .relaxed).oldValue & Int.max
+    for offset in lanes.indices {
+      let lane = lanes[(turn &+ offset) % lanes.count]
+      if lane.isUp.load(ordering: .relaxed) { return lane }
+    }
+    return lanes[turn % lanes.count]
   }
 }

@@ -1,11 +1,14 @@
 import EventLoop
+import Synchronization
 
 /// What one loop has of a database: pipelined connections and its part of the pool.
 ///
-/// `@unchecked Sendable`: used on its loop's thread only.
+/// `@unchecked Sendable`: used on its loop's thread only, but for `isUp`, which is atomic.
 final class Lane: @unchecked Sendable {
   let loop: EventLoop
   let pool: Pool
+  /// Whether a statement would be sent now. Read by any thread, and a moment old for those of others.
+  let isUp = Atomic<Bool>(false)
   private let pipelines: [PipelinedConnection]
   private let statements: StatementQueue
   private var firstUp: ((Result<Void, PostgresError>) -> Void)?
@@ -26,13 +29,15 @@ final class Lane: @unchecked Sendable {
     firstUp = completion
     timer = loop.schedule(after: timeout) { [weak self] in
       guard let self else { return }
-      let failure = self.pipelines.lazy.compactMap(\.failure).first
-      self.answer(.failure(failure ?? PostgresError(.unavailable, "no connection within \(timeout)")))
+      let failure = pipelines.lazy.compactMap(\.failure).first
+      answer(.failure(failure ?? PostgresError(.unavailable, "no connection within \(timeout)")))
     }
     for pipeline in pipelines {
       pipeline.onChange = { [weak self] failure in
-        if failure == nil { self?.answer(.success(())) }
-        self?.statements.sendWaiting()
+        guard let self else { return }
+        isUp.store(statements.isUp, ordering: .relaxed)
+        if failure == nil { answer(.success(())) }
+        statements.sendWaiting()
       }
       pipeline.start()
     }

@@ -86,7 +86,8 @@ final class StatementQueue: @unchecked Sendable {
     failAll()
   }
 
-  private var isUp: Bool { pipelines.contains { $0.session?.isUsable == true } }
+  /// Whether there is a connection.
+  var isUp: Bool { pipelines.contains { $0.session?.isUsable == true } }
 
   /// The first that answers, if it has room; behind one that is silent, only when all are.
   private var nextSession: Session? {

@@ -46,6 +46,20 @@ import Testing
     }
   }
 
+  /// The server lets only one of two loops back in: callers that are on neither are served by it, always.
+  @Test func callersFromElsewhereAreServedByALoopThatIsConnected() async throws {
+    let url = try await TestCluster.database()
+    try await withDatabase(url, loops: 2, configure: { $0.startTimeout = .seconds(60) }) { database in
+      try await eventually { database.metrics.pipelinesUp == 2 }
+      let pid: Query = "SELECT pg_backend_pid()"
+      let victim = try #require(try await database.column(Int32.self, pid).first)
+      try await database.query(Query(unsafe: "ALTER DATABASE \(TestCluster.name(of: url)) CONNECTION LIMIT 1"))
+      _ = try? await database.query("SELECT pg_terminate_backend(\(victim))")
+      try await eventually { database.metrics.pipelinesUp == 1 }
+      for _ in 0..<4 { #expect(try await database.column(Int32.self, pid) != [victim]) }
+    }
+  }
+
   @Test func whatComesAfterTheLoopsHaveEndedFailsInsteadOfWaiting() async throws {
     let url = try await TestCluster.database()
     let group = try EventLoopGroup(count: 1, name: "test")
