@@ -42,7 +42,7 @@ struct WorkerDeathTests {
 
     /// The list has come to its end, by itself.
     func waitForWholeList() async throws {
-      try await eventually(within: .seconds(40)) {
+      try await eventually {
         try await visitor.get(WorkerDeathTests.list).isOfWholeList(WorkerDeathTests.count)
       }
     }
@@ -147,7 +147,7 @@ struct WorkerDeathTests {
       scene.worker.program.signal(SIGTERM)
       try await eventually { try await !scene.worker.isReady() }
       scene.worker.program.signal(SIGTERM)
-      #expect(try await scene.worker.program.waitForEnd(within: .seconds(2)) == .exit(1))
+      #expect(try await scene.worker.program.waitForEnd(within: .seconds(15)) == .exit(1))
       // Nothing is lost but time.
       _ = try await site.work(scene.settings)
       try await scene.waitForWholeList()

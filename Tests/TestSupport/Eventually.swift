@@ -11,7 +11,7 @@ public struct NeverHappened: Error {
 /// Looks every few milliseconds until a condition holds, for at most `limit`. For conditions that nobody signals, such as
 /// what the server says about its sessions.
 public func eventually(
-  within limit: Duration = .seconds(40), _ what: String = "what was waited for", _ condition: () async throws -> Bool
+  within limit: Duration = .seconds(120), _ what: String = "what was waited for", _ condition: () async throws -> Bool
 ) async throws {
   let deadline = System.monotonicNanoseconds() + limit.wholeNanoseconds
   while try await !condition() {

@@ -105,7 +105,7 @@ extension TestWorld {
 
   /// Waits until no job is left.
   func untilIdle() async throws {
-    try await eventually(within: .seconds(20), "all jobs end") {
+    try await eventually("all jobs end") {
       try await value("SELECT count(*) FROM magpie.job") == Int64(0)
     }
   }

@@ -197,10 +197,10 @@ import Testing
       ]
       for (number, fault) in faults.enumerated() {
         let goal = (number + 1) * total / (faults.count + 2)
-        try await eventually(within: .seconds(30), "\(goal) are done") { await done() >= goal }
+        try await eventually("\(goal) are done") { await done() >= goal }
         try await fault()
       }
-      try await eventually(within: .seconds(60), "all are done") { await done() == total }
+      try await eventually("all are done") { await done() == total }
       for worker in workers { await worker.drain(deadline: .seconds(5)) }
 
       #expect(workers.map(\.metrics.databaseErrors).reduce(0, +) > 0)
