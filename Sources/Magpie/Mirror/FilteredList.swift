@@ -52,19 +52,21 @@ public struct FilteredList: Sendable {
     let direction = filter.sort.isDescending ? " DESC" : ""
     var position: Query = ""
     var skip = filter.skip
-    if let after = filter.after, after.count == 2, let id = Int64(after[1]) {
+    if let last = filter.lastKey {
       let comparison = filter.sort.isDescending ? "<" : ">"
       position = """
-         WHERE x.key \(unsafe: comparison) \(after[0])::\(unsafe: order.type)
-            OR (x.key = \(after[0])::\(unsafe: order.type) AND x.id \(unsafe: comparison) \(id))
+         WHERE x.key \(unsafe: comparison) \(last.key)::\(unsafe: order.type)
+            OR (x.key = \(last.key)::\(unsafe: order.type) AND x.id \(unsafe: comparison) \(last.id))
         """
-    } else {
+    } else if filter.text.isEmpty {
       skip += filter.place.first
+    } else if filter.place.first > 0 {
+      // A place in the order counts those, too, that do not have the text.
+      position = " WHERE x.rank > \(filter.place.first)"
     }
+    var hit: Query = "true"
+    if !filter.text.isEmpty { hit = "u.search LIKE magpie.like_containing(magpie.fold(\(filter.text)))" }
     var condition: Query = ""
-    if !filter.text.isEmpty {
-      condition = " AND u.search LIKE magpie.like_containing(magpie.fold(\(filter.text)))"
-    }
     if let relation = filter.relation {
       condition = """
         \(fragment: condition) AND (m.id IN (
@@ -77,8 +79,9 @@ public struct FilteredList: Sendable {
         SELECT x.walk_id, w.members, w.expected, x.generation
           FROM head h JOIN magpie.listing x ON x.owner_id = h.owner_id AND x.kind = \(kind.other.rawValue)
           LEFT JOIN magpie.walk w ON w.id = x.walk_id),
-      matching AS MATERIALIZED (
-        SELECT u.id, \(unsafe: order.key) AS key, coalesce(e.first_seen_at, u.first_seen_at) AS seen
+      ranked AS MATERIALIZED (
+        SELECT u.id, \(unsafe: order.key) AS key, coalesce(e.first_seen_at, u.first_seen_at) AS seen, \(fragment: hit) AS hit,
+               row_number() OVER (ORDER BY \(unsafe: order.key)\(unsafe: direction), u.id\(unsafe: direction)) AS rank
           FROM head h
           CROSS JOIN LATERAL (
             SELECT t.id, min(p.page * 100000::bigint + t.n) AS place
@@ -86,6 +89,7 @@ public struct FilteredList: Sendable {
           JOIN magpie.github_user u ON u.id = m.id
           LEFT JOIN magpie.follow_edge e ON e.listing_id = h.listing_id AND e.member_id = m.id AND e.gone_generation IS NULL
          WHERE true\(fragment: condition)),
+      matching AS MATERIALIZED (SELECT * FROM ranked r WHERE r.hit),
       part AS MATERIALIZED (
         SELECT x.id, x.key, x.seen, row_number() OVER (ORDER BY x.key\(unsafe: direction), x.id\(unsafe: direction)) AS n
           FROM matching x\(fragment: position)

@@ -50,12 +50,36 @@ public struct ListFilter: Sendable {
   /// All, by login.
   public init() {}
 
-  /// The prepared order to go on in, if any, and from where.
-  var place: (order: Int64?, first: Int64) {
-    guard let after, after.count == 3, let id = Int64(after[0]), let first = Int64(after[1]), first >= 0 else {
-      return (order, 0)
+  /// Where to go on in a prepared order.
+  struct Place {
+    /// The order, if one is named.
+    var order: Int64?
+    /// Members to pass over.
+    var first: Int64 = 0
+    /// The last member shown, of those that the index has found: its key in the order, and its id.
+    var found: (key: String, id: Int64)?
+
+    /// Behind all that was found so far.
+    static func behind(_ key: String, _ id: Int64, in order: Int64) -> [String] {
+      [String(order), key, String(id), "found"]
     }
-    return (id, first)
+
+    /// At a place of the order.
+    static func at(_ first: Int64, in order: Int64) -> [String] { [String(order), String(first), "prepared"] }
+  }
+
+  /// The last member shown and its key in the order, for pages that go on behind it.
+  var lastKey: (key: String, id: Int64)? {
+    if let after, after.count == 2, let id = Int64(after[1]) { return (after[0], id) }
+    return place.found
+  }
+
+  /// The prepared order to go on in, if any, and from where.
+  var place: Place {
+    guard let after, let id = after.first.flatMap({ Int64($0) }) else { return Place(order: order) }
+    if after.count == 3, let first = Int64(after[1]), first >= 0 { return Place(order: id, first: first) }
+    if after.count == 4, let last = Int64(after[2]) { return Place(order: id, found: (after[1], last)) }
+    return Place(order: order)
   }
 }
 

@@ -11,7 +11,7 @@ enum PreparedList {
   /// The first row tells of the list, then of the order: its number (`nil`: none that shows what the list shows), its members,
   /// the matches if they were counted, and the owner's other list. Then come the members, with places from 0.
   static func query(_ kind: FollowKind, of person: Person, _ filter: ListFilter, token: [UInt8]) -> Query {
-    let (order, first) = filter.place
+    let order = filter.place.order
     return """
       \(fragment: StoredList.head(kind.rawValue, of: person, walk: nil, token: token)),
       other AS MATERIALIZED (
@@ -28,35 +28,38 @@ enum PreparedList {
              ORDER BY o.id = \(order) DESC LIMIT 1) o)
       SELECT \(unsafe: StoredList.headColumn), NULL::bigint, NULL::bigint, NULL::timestamptz,
              (SELECT p.id FROM prepared p), (SELECT p.members FROM prepared p), \(fragment: counted(filter)),
-             (SELECT x.members FROM other x), (SELECT x.expected FROM other x), (SELECT x.generation > 0 FROM other x)
+             (SELECT x.members FROM other x), (SELECT x.expected FROM other x), (SELECT x.generation > 0 FROM other x), NULL::text
         FROM head h
       UNION ALL
-      SELECT u.summary, m.place, m.id, m.seen, NULL, NULL, NULL, NULL, NULL, NULL
-        FROM prepared o CROSS JOIN LATERAL (\(fragment: members(filter, from: first))) m
+      SELECT u.summary, m.place, m.id, m.seen, NULL, NULL, m.matches, NULL, NULL, NULL, m.key
+        FROM prepared o CROSS JOIN LATERAL (\(fragment: members(filter))) m
         -- One by one: a page is few people, which the planner cannot know.
         LEFT JOIN LATERAL (SELECT p.summary FROM magpie.github_user p WHERE p.id = m.id LIMIT 1) u ON true
       """
   }
 
-  private static func members(_ filter: ListFilter, from first: Int64) -> Query {
+  private static func members(_ filter: ListFilter) -> Query {
+    let first = filter.place.first
     if !filter.text.isEmpty {
+      let found = filter.place.found
       return """
-        SELECT s.place, s.id, s.seen FROM magpie.scan_order(o.id, \(filter.sort.isDescending), \(first),
-          magpie.like_containing(magpie.fold(\(filter.text))), \(filter.skip), \(filter.count + 1)::int, \(maxPages)::int) s
+        SELECT coalesce(s.place, 0) AS place, s.id, s.seen, s.key, s.matches
+          FROM magpie.search_order(o.id, \(filter.sort.isDescending), \(first), \(found?.key), \(found?.id),
+            magpie.fold(\(filter.text)), \(filter.skip), \(filter.count + 1)::int, \(maxPages)::int) s
         """
     }
     let start = first + filter.skip
     let end = start + Int64(filter.count)
     if filter.sort.isDescending {
       return """
-        SELECT o.members - 1 - (p.page * 100::bigint + t.n - 1) AS place, t.id, t.seen
+        SELECT o.members - 1 - (p.page * 100::bigint + t.n - 1) AS place, t.id, t.seen, NULL::text AS key, NULL::bigint AS matches
           FROM magpie.list_order_page p CROSS JOIN unnest(p.ids, p.seen) WITH ORDINALITY AS t(id, seen, n)
          WHERE p.order_id = o.id AND p.page BETWEEN greatest(o.members - \(end), 0) / 100 AND (o.members - 1 - \(start)) / 100
            AND o.members > \(start) AND o.members - 1 - (p.page * 100::bigint + t.n - 1) BETWEEN \(start) AND \(end - 1)
         """
     }
     return """
-      SELECT p.page * 100::bigint + t.n - 1 AS place, t.id, t.seen
+      SELECT p.page * 100::bigint + t.n - 1 AS place, t.id, t.seen, NULL::text AS key, NULL::bigint AS matches
         FROM magpie.list_order_page p CROSS JOIN unnest(p.ids, p.seen) WITH ORDINALITY AS t(id, seen, n)
        WHERE p.order_id = o.id AND p.page BETWEEN \(start) / 100 AND \(end - 1) / 100
          AND p.page * 100::bigint + t.n - 1 BETWEEN \(start) AND \(end - 1)
@@ -87,7 +90,10 @@ enum PreparedList {
       members.append((try row.decode(Int64.self, at: 1), try row.decode(Int64?.self, at: 2), row))
     }
     members.sort { $0.place < $1.place }
-    var page = FilteredList(list: list, matches: try head.decode(Int64?.self, at: 6), next: nil)
+    // What the index has found, it has counted, too.
+    var matches = try head.decode(Int64?.self, at: 6)
+    if matches == nil, let first = members.first { matches = try first.row.decode(Int64?.self, at: 6) }
+    var page = FilteredList(list: list, matches: matches, next: nil)
     for member in members where member.id != nil && list.ids.count < filter.count {
       list.ids.append(member.id ?? 0)
       list.items.append(Array((member.row[0] ?? "").utf8).withUnsafeBytes { form($0) })
@@ -97,15 +103,16 @@ enum PreparedList {
     page.order = order
     page.other = try FilteredList.Other(head, at: 7)
     let start = filter.place.first + (filter.text.isEmpty ? filter.skip : 0)
-    var next: Int64?
+    let shown = list.ids.count
     if filter.text.isEmpty {
-      if start < total, start + Int64(filter.count) < total { next = start + Int64(filter.count) }
-    } else {
+      let next = start + Int64(filter.count)
+      if next < total { page.next = ListFilter.Place.at(next, in: order) }
+    } else if members.count > shown, members[shown].row[6] == nil {
       // The next match, or the place at which looking stopped.
-      let shown = list.ids.count
-      if members.count > shown { next = members[shown].place }
+      page.next = ListFilter.Place.at(members[shown].place, in: order)
+    } else if members.count > shown, let last = list.ids.last, let key = members[shown - 1].row[10] {
+      page.next = ListFilter.Place.behind(key, last, in: order)
     }
-    page.next = next.map { [String(order), String($0), "prepared"] }
     return (reading, page)
   }
 }

@@ -51,7 +51,7 @@ struct FilteredListEndpoint: Sendable {
     let scope =
       "filter/\(kind.rawValue)/\(person.key)/\(relation?.rawValue ?? "")/\(filter.sort.rawValue)/\(filter.text)"
     if let cursor = parameters.cursor, !cursor.isEmpty {
-      guard let after = services.cursors.decode(cursor, scope: scope), (2...3).contains(after.count) else {
+      guard let after = services.cursors.decode(cursor, scope: scope), (2...4).contains(after.count) else {
         throw APIError(.badRequest, "request/invalid-cursor", "The cursor is not one of this list.")
       }
       filter.after = after

@@ -146,6 +146,54 @@ import UpstreamSimulator
     }
   }
 
+  /// Common and rare texts, so that pages come from the order, from the index, and from one after the other.
+  @Test(arguments: ["login", "-login", "first_seen", "-first_seen"], ["all", "not_back"])
+  func longListIsSearchedWholeWhateverTheText(sort: String, relation: String) async throws {
+    try await Self.run(followers: 1_100, following: 30) { world in
+      let following = try Set(world.simulator.following(of: "octocat"))
+      let people = try world.simulator.followers(of: "octocat")
+        .filter { relation == "all" || !following.contains($0) }
+        .compactMap { id in world.simulator.login(of: id).map { (id: id, login: $0.lowercased()) } }
+      var bearers: [String: [Int64]] = [:]
+      for (id, login) in people {
+        let letters = Array(login)
+        for text in Set(letters.indices.dropLast(2).map { String(letters[$0...$0 + 2]) })
+        where text.allSatisfy({ $0.isLetter && $0.isASCII }) {
+          bearers[text, default: []].append(id)
+        }
+      }
+      let common = try #require(bearers.max { ($0.value.count, $0.key) < ($1.value.count, $1.key) })
+      let rare = try #require(bearers.filter { (4...9).contains($0.value.count) }.min { $0.key < $1.key })
+      let condition = relation == "all" ? "" : "&relation=\(relation)"
+      for (text, expected) in [common, rare] {
+        let path = "\(Self.followers)?q=\(text)&sort=\(sort)\(condition)&per_page=\(max(3, expected.count / 12))"
+        let numbered = try await Self.all(world, path)
+        #expect(Set(numbered) == Set(expected) && numbered.count == expected.count, "\(text)")
+        #expect(try await Self.all(world, "\(path)&cursor=") == numbered)
+        // A reader goes on where it was when the order is no longer there.
+        let first = try await world.get("\(path)&cursor=")
+        try await world.world.sql("DELETE FROM magpie.list_order")
+        let rest = try await Self.all(world, try #require(first.links["next"]))
+        #expect(try first.ids + rest == numbered, "\(text)")
+        #expect(try await Self.all(world, path) == numbered)
+        try await world.world.sql("SELECT magpie.prepare_orders(l.id) FROM magpie.listing l")
+      }
+    }
+  }
+
+  /// What is found by the index is counted however long the list is; what nobody is called costs no walk through all.
+  @Test func rareTextInALongListIsCounted() async throws {
+    try await Self.run(followers: 2_300, following: 0) { world in
+      let absent = try await world.get("\(Self.followers)?q=nobody-is-called-this")
+      #expect(absent.text == "[]" && absent["Magpie-Matches"] == "0" && absent.links["next"] == nil)
+      let people = try world.simulator.followers(of: "octocat")
+      let last = try #require(people.compactMap { world.simulator.login(of: $0) }.max())
+      let one = try await world.get("\(Self.followers)?q=\(last)")
+      #expect(one["Magpie-Matches"] == "1" && one.links["next"] == nil)
+      #expect(try one.json.elements.compactMap { $0["login"]?.string } == [last])
+    }
+  }
+
   /// Rows that a statement of the API reads, as PostgreSQL counts them.
   private static func rowsRead(_ world: ChangeWorld, _ filter: ListFilter) async throws -> Int64 {
     let hash = try #require(Secret(world.token, kind: .token)).hash

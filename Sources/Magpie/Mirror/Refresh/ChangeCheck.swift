@@ -35,6 +35,7 @@ public struct ChangeCheck: JobHandler {
       // Sorting hundreds of thousands takes longer than a statement otherwise may.
       try await transaction.query("SELECT set_config('statement_timeout', '120s', true)")
       try await transaction.query("SELECT magpie.prepare_orders(\(listing))")
+      try await transaction.query("SELECT magpie.tidy_search()")
     }
     for _ in 0..<ChangeCheck.maxTries {
       if let result = try await check(listing, of: owner, job) { return result }
