@@ -74,6 +74,20 @@ async def items(connection, walk, keys, first, end):
         return [remembered[key] for key in keys]
 
 
+known_parts = {}
+
+
+def members(rows, name):
+    """Ids and digests of a page of ours, remembered by the digests of the upstream's pages, as Magpie does."""
+    known = known_parts.get(name, {})
+    pieces = {}
+    for row in sorted(rows, key=lambda row: row["first"]):
+        piece = known.get(row["digest"])
+        pieces[row["digest"]] = list(zip(row["ids"], row["digests"])) if piece is None else piece
+    known_parts[name] = pieces
+    return [key for piece in pieces.values() for key in piece]
+
+
 starred = {}
 
 
@@ -96,13 +110,13 @@ async def followers(request):
     first = (page - 1) * size
     token = token_hash(request)
     async with pool.acquire() as connection:
-        rows = await connection.fetch(FOLLOWERS, token, login, "followers", first, first + size)
+        name = (login, first, size)
+        known = list(known_parts.get(name, ()))
+        rows = await connection.fetch(FOLLOWERS, token, login, "followers", first, first + size, known)
         if not rows:
             return Response(status_code=401)
         head = rows[0]
-        keys = []
-        for row in sorted(rows, key=lambda row: row["first"]):
-            keys += zip(row["ids"], row["digests"])
+        keys = members(rows, name)
         documents = await items(connection, head["walk_id"], keys, first, first + size)
         people = await starred_people(connection, token, head["account_id"], head["version"])
     plain = '{"favorite":false,"tags":[]}'

@@ -39,6 +39,13 @@ final class ItemMemory: Sendable {
     var old: [Key: [UInt8]] = [:]
     var youngBytes = 0
 
+    mutating func item(_ key: Key, limit: Int) -> [UInt8]? {
+      if let item = young[key] { return item }
+      guard let item = old[key] else { return nil }
+      keep(item, key, limit: limit)
+      return item
+    }
+
     mutating func keep(_ item: [UInt8], _ key: Key, limit: Int) {
       youngBytes += item.count + ItemMemory.overhead
       young[key] = item
@@ -57,13 +64,19 @@ final class ItemMemory: Sendable {
 
   /// The items of those keys, `nil` for those that are not remembered.
   func items(_ keys: [Key]) -> [[UInt8]?] {
+    state.withLock { state in keys.map { state.item($0, limit: limit) } }
+  }
+
+  /// The items of those keys; `nil` when one of them is not remembered.
+  func allItems(_ keys: [Key]) -> [[UInt8]]? {
     state.withLock { state in
-      keys.map { key in
-        if let item = state.young[key] { return item }
-        guard let item = state.old[key] else { return nil }
-        state.keep(item, key, limit: limit)
-        return item
+      var items: [[UInt8]] = []
+      items.reserveCapacity(keys.count)
+      for key in keys {
+        guard let item = state.item(key, limit: limit) else { return nil }
+        items.append(item)
       }
+      return items
     }
   }
 

@@ -6,6 +6,7 @@ public struct Mirror: Sendable {
   private let starred = StarredPeopleCache()
   private let starredRepositories = StarredPeopleCache()
   private let memory = ItemMemory()
+  private let parts = PartMemory()
   let form: ItemForm
   /// How long stored data is fresh.
   public let timeToLive: TimeToLive
@@ -47,8 +48,7 @@ public struct Mirror: Sendable {
     _ kind: FollowKind, of person: Person, _ range: ListRange, token: [UInt8]
   ) async throws -> Read<StoredList> {
     for _ in 0..<Mirror.readings {
-      let (reading, keys) = try StoredList.read(
-        await database.query(StoredList.query(kind.rawValue, of: person, range, token: token)))
+      let (reading, keys) = try await part(kind.rawValue, of: person, range, token: token)
       switch reading {
       case .nobody: return .nobody
       case .unknown(let account): return .unknown(account: account)
@@ -66,6 +66,19 @@ public struct Mirror: Sendable {
     throw Contention()
   }
 
+  /// What a part of a list is about, and what its items are known by.
+  func part(
+    _ kind: String, of person: Person, _ range: ListRange, token: [UInt8]
+  ) async throws -> (StoredList.Reading, [ItemMemory.Key]) {
+    let name = PartMemory.Name(kind: kind, person: person, first: range.first, count: range.count)
+    let known = parts.pieces(name)
+    let digests = known.map(\.digest)
+    let (reading, pieces) = try StoredList.read(
+      await database.query(StoredList.query(kind, of: person, range, known: digests, token: token)), known: known)
+    if pieces.map(\.digest) != digests { parts.keep(pieces, name) }
+    return (reading, pieces.count == 1 ? pieces[0].keys : pieces.flatMap(\.keys))
+  }
+
   /// A list that was replaced each time between the two statements of a read.
   public struct Contention: Error {}
 
@@ -81,9 +94,8 @@ public struct Mirror: Sendable {
     _ plainKeys: [ItemMemory.Key], space: ItemSpace = .people, _ documents: () -> Query
   ) async throws -> [[UInt8]]? {
     let keys = space == .people ? plainKeys : plainKeys.map { space.key($0.id, $0.digest) }
+    if let items = memory.allItems(keys) { return items }
     let remembered = memory.items(keys)
-    let items = remembered.compactMap(\.self)
-    if items.count == keys.count { return items }
     let rows = try await database.query(documents())
     var found: [ItemMemory.Key: [UInt8]] = [:]
     for row in 0..<rows.count {

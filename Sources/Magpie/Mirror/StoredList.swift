@@ -110,15 +110,20 @@ public struct StoredList: Sendable {
   /// remembered is asked for once more. What tells of the list stands in each of the few rows, which costs less than a row of
   /// its own.
   ///
-  /// - Parameter kind: as `magpie.listing` names it.
-  static func query(_ kind: String, of person: Person, _ range: ListRange, token: [UInt8]) -> Query {
+  /// - Parameters:
+  ///   - kind: as `magpie.listing` names it.
+  ///   - known: digests of pages whose members need not be sent.
+  static func query(
+    _ kind: String, of person: Person, _ range: ListRange, known: [Int64] = [], token: [UInt8]
+  ) -> Query {
     let end = range.first + Int64(range.count)
     return """
       WITH me AS MATERIALIZED (SELECT magpie.authenticate(\(token)) AS account_id)
       SELECT me.account_id, a.version, u.id, u.login_key, u.state, w.id, l.generation, w.members, w.expected, l.fetched_at,
              l.validated_at, extract(epoch FROM now() - l.validated_at)::float8,
-             p.first, p.members[greatest(\(range.first) - p.first, 0) + 1:\(end) - p.first],
-             p.digests[greatest(\(range.first) - p.first, 0) + 1:\(end) - p.first]
+             p.first, p.digest,
+             CASE WHEN p.digest <> ALL (\(known)::bigint[]) THEN p.members[greatest(\(range.first) - p.first, 0) + 1:\(end) - p.first] END,
+             CASE WHEN p.digest <> ALL (\(known)::bigint[]) THEN p.digests[greatest(\(range.first) - p.first, 0) + 1:\(end) - p.first] END
         FROM me
         LEFT JOIN LATERAL (SELECT a.version FROM magpie.account a WHERE a.id = me.account_id LIMIT 1) a ON true
         LEFT JOIN magpie.github_user u ON \(fragment: person.condition)
@@ -149,7 +154,12 @@ extension StoredList {
     case list(StoredList)
   }
 
-  static func read(_ rows: Rows) throws(PostgresError) -> (Reading, [ItemMemory.Key]) {
+  /// What an answer of `query` is about, and the pieces of the part in their order.
+  ///
+  /// - Parameter known: the pieces whose digests the query was told.
+  static func read(
+    _ rows: Rows, known: [PartMemory.Piece] = []
+  ) throws(PostgresError) -> (Reading, [PartMemory.Piece]) {
     guard let row = rows.first else { return (.nobody, []) }
     let account = try row.decode(Int64.self, at: 0)
     guard let owner = try rows.integer(row: 0, column: 2) else { return (.unknown(account: account), []) }
@@ -163,15 +173,21 @@ extension StoredList {
         try row.decode(Instant?.self, at: 9), try row.decode(Instant?.self, at: 10),
         try row.decode(Double?.self, at: 11)),
       account: account, favoritesVersion: try rows.integer(row: 0, column: 1) ?? 0)
-    var parts: [(first: Int64, keys: [ItemMemory.Key])] = []
+    var pieces: [PartMemory.Piece] = []
     for index in 0..<rows.count {
       guard let first = try rows.integer(row: index, column: 12) else { continue }
-      let ids = try rows.integers(row: index, column: 13)
-      let digests = try rows.integers(row: index, column: 14)
-      parts.append((first, zip(ids, digests).map { ItemMemory.Key(id: $0, digest: $1) }))
+      let digest = try rows.integer(row: index, column: 13)
+      if let digest, let piece = known.first(where: { $0.digest == digest }) {
+        pieces.append(piece)
+        continue
+      }
+      let ids = try rows.integers(row: index, column: 14)
+      let digests = try rows.integers(row: index, column: 15)
+      let keys = zip(ids, digests).map { ItemMemory.Key(id: $0, digest: $1) }
+      pieces.append(PartMemory.Piece(first: first, digest: digest ?? 0, keys: keys))
     }
-    parts.sort { $0.first < $1.first }
-    return (.list(list), parts.count == 1 ? parts[0].keys : parts.flatMap(\.keys))
+    pieces.sort { $0.first < $1.first }
+    return (.list(list), pieces)
   }
 
   /// Reads `headColumn`.

@@ -7,7 +7,7 @@ import UpstreamSimulator
   private static let schedules: UInt64 = 200
 
   /// A failure names its seed: `Schedule(seed:)` alone tells the same story again.
-  @Test(.timeLimit(.minutes(3)), arguments: 0..<lanes)
+  @Test(.timeLimit(.minutes(15)), arguments: 0..<lanes)
   func nobodyIsSaidToHaveLeftWhoDidNotAndNobodyIsMissed(lane: Int) async throws {
     var options = TestWorld.Options()
     options.hasWorker = false

@@ -18,7 +18,7 @@ enum OrderedList {
       \(fragment: StoredList.head(kind.rawValue, of: person, walk: range.walk, token: token))
       SELECT h.account_id, h.version, h.owner_id, h.login_key, h.state, h.walk_id, h.generation, h.members, h.expected,
              h.fetched_at, h.validated_at, extract(epoch FROM now() - h.validated_at)::float8,
-             0::bigint, coalesce(p.ids, '{}'), coalesce(p.digests, '{}')
+             0::bigint, NULL::bigint, coalesce(p.ids, '{}'), coalesce(p.digests, '{}')
         FROM head h
         CROSS JOIN LATERAL (
           SELECT array_agg(r.id ORDER BY o.first + t.n\(unsafe: direction)) AS ids,
@@ -80,10 +80,15 @@ extension Mirror {
     _ kind: ItemKind, of person: Person, _ range: ListRange, _ order: RepositoryOrder?, token: [UInt8]
   ) async throws -> Read<StoredList> {
     for _ in 0..<Mirror.readings {
-      let query =
-        order.map { OrderedList.query(kind, of: person, range, $0, token: token) }
-        ?? StoredList.query(kind.rawValue, of: person, range, token: token)
-      let (reading, keys) = try StoredList.read(await database.query(query))
+      let reading: StoredList.Reading
+      let keys: [ItemMemory.Key]
+      if let order {
+        let query = OrderedList.query(kind, of: person, range, order, token: token)
+        let (list, pieces) = try StoredList.read(await database.query(query))
+        (reading, keys) = (list, pieces.flatMap(\.keys))
+      } else {
+        (reading, keys) = try await part(kind.rawValue, of: person, range, token: token)
+      }
       switch reading {
       case .nobody: return .nobody
       case .unknown(let account): return .unknown(account: account)
