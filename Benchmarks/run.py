@@ -13,11 +13,11 @@ import sys
 import tempfile
 import time
 
-from harness import contenders, data, load, process, queue, refresh, report
+from harness import contenders, data, lists, load, process, queue, refresh, report
 
 BENCHMARKS = pathlib.Path(__file__).parent.resolve()
 IDLE_CONNECTIONS = 10_000
-GROUPS = ["hello", "favorites", "followers", "queue", "refresh", "start", "idle"]
+GROUPS = ["hello", "favorites", "followers", "queue", "refresh", "lists", "start", "idle"]
 
 
 def arguments():
@@ -148,6 +148,21 @@ class Run:
                 bar.add(ratio(results, "magpie", "copy"))
             self.bar("worker resident after that", 80, "MB", at_most=True).add(magpie.resident_megabytes())
 
+    def lists(self):
+        """How much longer a page takes in a list of 300,000 than in one of 300."""
+        lists.prepare(BENCHMARKS)
+        files = lists.requests(self.directory, self.tokens)
+        with contenders.magpie(self.binary, self.directory, "lists") as magpie:
+            for page in lists.PAGES:
+                turns = {
+                    login: lambda seconds=self.options.seconds, login=login: load.wrk(magpie, files[page, login], seconds)
+                    for login in lists.SIZES
+                }
+                for turn in turns.values():
+                    turn(1)
+                bar = self.bar(f"{page}: time of 300,000 to 300", 1.5, at_most=True)
+                self.alternate(page, turns, lambda results: bar.add(ratio(results, "short", "long")))
+
     def alternate(self, group, turns, judge):
         """Rounds of turns without a warm-up: each turn prepares its own data."""
         for number in range(self.options.rounds):
@@ -196,6 +211,8 @@ def main():
             run.queue()
         if run.wants("refresh"):
             run.refresh()
+        if run.wants("lists"):
+            run.lists()
         if run.wants("start"):
             run.start()
         if run.wants("idle"):
