@@ -16,6 +16,9 @@ public struct Favorites: Sendable {
     return rows.isEmpty ? nil : list.page(rows)
   }
 
+  /// What to expect of an item that only has to be there (`If-Match: *`). No item has this version.
+  public static let anyVersion: [Int64] = [0]
+
   /// What one item's read found.
   public enum Item: Sendable {
     case nobody
@@ -91,7 +94,7 @@ public struct Favorites: Sendable {
       WITH removed AS (
         DELETE FROM magpie.favorite f
          WHERE f.account_id = magpie.current_account() AND f.kind = \(kind.rawValue) AND f.subject_id = \(id)
-           AND (\(expected)::bigint[] IS NULL OR f.version = ANY (\(expected)::bigint[]))
+           AND (\(expected)::bigint[] IS NULL OR ARRAY[f.version, 0] && \(expected)::bigint[])
         RETURNING 1)
       SELECT magpie.current_account(), (SELECT count(*) FROM removed)
       """, after: [Favorites.authenticate(token)])
@@ -128,7 +131,7 @@ public struct Favorites: Sendable {
                image = CASE WHEN f.image = '' THEN coalesce(\(snapshot?.image)::text, '') ELSE f.image END,
                snapshot = coalesce(f.snapshot, \(document)::jsonb)
          WHERE f.account_id = magpie.current_account() AND f.kind = \(kind.rawValue) AND f.subject_id = \(id)
-           AND (\(expected)::bigint[] IS NULL OR f.version = ANY (\(expected)::bigint[]))
+           AND (\(expected)::bigint[] IS NULL OR ARRAY[f.version, 0] && \(expected)::bigint[])
         RETURNING f.document, f.version, false AS is_new),
       source AS (
         SELECT u.login, coalesce(u.name, '') AS name, u.avatar_url, u.state, d.document,

@@ -77,6 +77,7 @@ struct FavoriteEndpoints: Sendable {
     let (kind, id) = try await subject(of: request, token: token, resolving: false)
     switch try await services.favorites.remove(kind, id, expected: expected, token: token) {
     case .nobody: throw APIError.badCredentials
+    case .missing where expected == Favorites.anyVersion: return conflict(nil, nil, request)
     case .removed, .missing: return Response(.noContent, [.cacheControl: "no-store"])
     case .conflict(let document, let version): return conflict(document, version, request)
     }
@@ -125,9 +126,10 @@ struct FavoriteEndpoints: Sendable {
   private func expectedVersions(_ request: Request) throws -> [Int64]? {
     guard let text = request[.ifMatch] else { return nil }
     switch EntityTag.Condition(text) {
-    case .any: throw APIError(.badRequest, "request/invalid-condition", "If-Match: * is not supported here.")
+    case .any: return Favorites.anyVersion
     case .oneOf(let tags):
       return tags.filter { !$0.isWeak && $0.opaque.hasPrefix("v") }.compactMap { Int64($0.opaque.dropFirst()) }
+        .filter { $0 > 0 }
     }
   }
 

@@ -82,7 +82,8 @@ extension OpenAPI {
       "order", #"{"type":"string","enum":["desc","asc"],"default":"desc"}"#, "Its direction; nothing without `sort`."),
 
     "ifNoneMatch": header("If-None-Match", "Tags the client has; the answer is 304 if one of them is current."),
-    "ifMatch": header("If-Match", "The item's tag as the client has seen it: 412 if it has changed since."),
+    "ifMatch": header(
+      "If-Match", "The item's tag as the client has seen it: 412 if it has changed since; `*`: 412 unless it is there."),
     "prefer": header(
       "Prefer",
       "`wait=N`, 0 to \(Wish.maxWait): seconds to wait for data that is not there (default \(Wish.defaultWait)) or not "
