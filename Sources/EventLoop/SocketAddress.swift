@@ -44,6 +44,14 @@ public struct SocketAddress: Equatable, Sendable, CustomStringConvertible {
   /// Whether only this machine can reach it.
   public var isLoopback: Bool { host.hasPrefix("127.") || host == "::1" }
 
+  /// The address as it goes over the wire, 4 or 16 bytes. IPv4 in the form of IPv6 (`::ffff:192.0.2.1`) is IPv4.
+  public var bytes: [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: isIPv6 ? 16 : 4)
+    inet_pton(isIPv6 ? AF_INET6 : AF_INET, host, &bytes)
+    let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
+    return bytes.starts(with: mapped) && bytes.count == 16 ? Array(bytes.suffix(4)) : bytes
+  }
+
   func withSockaddr<R>(_ body: (UnsafePointer<sockaddr>, socklen_t) throws -> R) rethrows -> R {
     var storage = sockaddr_storage()
     return try withUnsafeMutablePointer(to: &storage) { pointer in

@@ -31,6 +31,14 @@ struct APIError: Error {
       [.wwwAuthenticate: "Bearer realm=\"magpie\", error=\"insufficient_scope\", scope=\"\(scope)\""])
   }
 
+  /// Too many passwords or codes were tried from there, or for that name.
+  static func throttled(_ seconds: Int) -> APIError {
+    var problem = Problem(
+      .tooManyRequests, code: "auth/throttled", detail: "There were too many attempts; try again later.")
+    problem.retryAfter = seconds
+    return APIError(problem)
+  }
+
   /// A query parameter that is not what it should be.
   static func badParameter(_ name: String, _ detail: String) -> APIError {
     var problem = Problem(

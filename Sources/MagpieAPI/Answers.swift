@@ -18,7 +18,7 @@ enum Answers {
     // Constants and a tag need no looking at; this is every answer's way.
     fields.append(checked: .etag, tag.description)
     fields.append(checked: .cacheControl, "private, no-cache")
-    fields.append(checked: .vary, "Authorization")
+    fields.append(checked: .vary, "Authorization, Cookie")
     fields.append(checked: .xContentTypeOptions, "nosniff")
     if let condition = request[.ifNoneMatch],
       case .notModified = Conditional.evaluate([.ifNoneMatch: condition], etag: tag, method: request.method)

@@ -12,6 +12,9 @@ public enum Routes {
     _ services: Services, onFailure: @escaping @Sendable (any Error, Request) -> Void = { _, _ in }
   ) throws(Router.Invalid) -> RouteTable {
     let signIn = SignInEndpoints(services: services)
+    let sessions = SessionEndpoints(services: services)
+    let account = AccountEndpoints(services: services)
+    let idempotency = IdempotencyMiddleware(services: services)
     let favorites = FavoriteEndpoints(services: services)
     let profile = ProfileEndpoint(services: services)
     let followers = ListEndpoint(services: services, kind: .followers)
@@ -32,10 +35,18 @@ public enum Routes {
     let about = AboutEndpoints(services: services)
 
     var router = Router()
-    router.group("/v1") { router in
+    router.group("/v1", through: [idempotency.run]) { router in
       router.on(.post, "/accounts", signIn.signUp)
       router.on(.post, "/invitations/redeem", signIn.redeem)
       router.on(.post, "/sessions", signIn.signIn)
+      router.on(.get, "/sessions", sessions.list)
+      router.on(.delete, "/sessions/current", sessions.removeCurrent)
+      router.on(.delete, "/sessions/{id}", sessions.remove)
+      router.on(.get, "/account", account.show)
+      router.on(.patch, "/account", account.change)
+      router.on(.delete, "/account", account.remove)
+      router.on(.put, "/account/password", account.changePassword)
+      router.on(.post, "/account/restore", signIn.restore)
       router.on(.get, "/favorites", favorites.list)
       router.on(.get, "/favorites/{kind}/{id}", favorites.show)
       router.on(.put, "/favorites/{kind}/{id}", favorites.put)
@@ -44,7 +55,7 @@ public enum Routes {
       router.on(.get, "/config", about.config)
       router.on(.get, "/version", about.version)
     }
-    router.group("/github") { router in
+    router.group("/github", through: [idempotency.run]) { router in
       router.on(.get, "/rate_limit", rateLimit.show)
       router.on(.get, "/search/users", userSearch.show)
       router.on(.get, "/search/repositories", repositorySearch.show)

@@ -1,3 +1,4 @@
+import EventLoop
 import HTTP
 import HTTPServer
 import JSONText
@@ -14,6 +15,10 @@ public struct Services: Sendable {
     public var githubBases: [String]
     /// Whether anybody may create an account.
     public var allowsSignUp = false
+    /// Where the public listener is; `nil` in tests that have none.
+    public var listenAddress: SocketAddress?
+    /// Addresses of proxies whose `X-Forwarded-For` is believed.
+    public var trustedProxies: [SocketAddress] = []
     /// Whether `/_echo` is there.
     public var echoes = false
     /// The server's version.
@@ -24,6 +29,11 @@ public struct Services: Sendable {
       self.publicURL = publicURL
       self.githubBases = githubBases
       self.version = version
+    }
+
+    /// Whether pages come from another origin than this server's own, and need leave to use it.
+    var sharesAcrossOrigins: Bool {
+      listenAddress.map { WebOrigin.of("http://\($0)") != WebOrigin.of(publicURL) } ?? false
     }
 
     /// Turns the upstream's API addresses to this server's.
@@ -45,6 +55,9 @@ public struct Services: Sendable {
   let cursors: CursorCodec
   let githubURLs: URLRewriter
   let listTags: ListTags
+  let browsers: BrowserSessions
+  let idempotency: Idempotency
+  private let trustedProxies: [[UInt8]]
 
   /// - Parameter cursorKey: signs cursors; the same for all processes.
   public init(
@@ -60,5 +73,13 @@ public struct Services: Sendable {
     cursors = CursorCodec(key: cursorKey)
     githubURLs = settings.githubURLs
     listTags = ListTags(form: settings.listItemForm)
+    idempotency = accounts.idempotency
+    browsers = BrowserSessions(publicURL: settings.publicURL)
+    trustedProxies = settings.trustedProxies.map(\.bytes)
+  }
+
+  /// Where a request comes from.
+  func source(of request: Request) -> Accounts.Source {
+    RequestSource.of(request, trusting: trustedProxies)
   }
 }

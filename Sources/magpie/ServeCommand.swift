@@ -39,7 +39,8 @@ struct ServeCommand {
           .error, "request failed", [("id", .text(request.id)), ("error", .text("\(error)"))])
       }
       let server = Server(
-        group: group, listener: listener, configuration: configuration(counters), respond: table.respond)
+        group: group, listener: listener, configuration: configuration(counters),
+        respond: API(table, settings: publicSettings).respond)
       signals.hasStarted()
       try await server.start()
       let worker = hasWorker ? try await WorkerPart(process) : nil
@@ -69,6 +70,8 @@ struct ServeCommand {
       version: Version.current)
     result.allowsSignUp = settings.allowsSignUp
     result.echoes = settings.echoes
+    result.listenAddress = address
+    result.trustedProxies = settings.trustedProxies
     return result
   }
 

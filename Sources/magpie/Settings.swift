@@ -20,6 +20,7 @@ struct Settings {
   var githubTokens: [String]
   var avatarHosts: PictureHosts
   var allowsSignUp: Bool
+  var trustedProxies: [SocketAddress]
   var loops: Int
   var workers: Int
   var leaseSeconds: Double
@@ -55,6 +56,12 @@ struct Settings {
     }
     avatarHosts = pictureHosts
     allowsSignUp = try environment.choice("MAGPIE_SIGNUP", default: "closed", of: ["open", "closed"]) == "open"
+    trustedProxies = try environment.list("MAGPIE_TRUSTED_PROXIES").map { text throws(UsageError) in
+      guard let address = SocketAddress(host: text, port: 0) else {
+        throw UsageError("MAGPIE_TRUSTED_PROXIES must be numeric addresses")
+      }
+      return address
+    }
     loops = try environment.number("MAGPIE_LOOPS", default: Settings.cores, in: 1...256)
     workers = try environment.number("MAGPIE_WORKERS", default: 4, in: 1...256)
     leaseSeconds = try environment.seconds("MAGPIE_LEASE_SECONDS", default: 30, in: 0.5...3600)
@@ -119,9 +126,6 @@ struct Settings {
       if let url = environment[name], HTTPClient.Origin(url) == nil {
         throw UsageError("\(name) must be an http or https URL")
       }
-    }
-    for address in environment.list("MAGPIE_TRUSTED_PROXIES") where SocketAddress(host: address, port: 0) == nil {
-      throw UsageError("MAGPIE_TRUSTED_PROXIES must be numeric addresses")
     }
   }
 

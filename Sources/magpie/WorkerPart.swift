@@ -72,7 +72,7 @@ final class WorkerPart: Sendable {
         Duty("pictures", every: .seconds(3_600)) { [database] in
           _ = try await database.query("SELECT magpie.sweep_images()")
         },
-      ],
+      ] + AccountDuties.all(database),
       configuration: configuration)
     notices.start()
     worker.start()

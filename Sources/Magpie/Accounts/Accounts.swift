@@ -11,10 +11,15 @@ public struct Accounts: Sendable {
     self.passwords = passwords
   }
 
+  /// The keys under which accounts send requests once.
+  public var idempotency: Idempotency { Idempotency(database: database) }
+
   /// A device that has just signed in.
   public struct SignIn: Sendable {
     /// To be shown once.
     public let token: Secret
+    /// The account, for the log.
+    public let account: Int64
     /// Names the session in the list of devices.
     public let sessionID: UUID
     /// When the session was opened, by the database's clock.
@@ -45,44 +50,79 @@ public struct Accounts: Sendable {
     }
   }
 
-  /// Checks a password and opens a session. `nil` for unknown names and for wrong passwords, after the same time.
+  /// Checks a password and opens a session. Unknown names are refused like wrong passwords, after the same time.
   ///
+  /// - Parameters:
+  ///   - restores: whether an account that its owner has deleted comes back with it.
+  ///   - isBrowser: whether the session ends by itself after a time.
   /// - Throws: `PasswordWorkers.Busy`, `PostgresError`.
-  public func signIn(username: String, password: String, device: Device) async throws -> SignIn? {
-    let rows = try await database.query(
-      "SELECT account_id, password_hash FROM magpie.credentials(\(username))")
-    let found = try rows.first?.decode((Int64, String).self)
-    let stored = found.flatMap { PasswordHash($0.1) }
-    let bytes = Array(password.utf8)
-    let matches = try await passwords.run { (stored ?? PasswordHash.dummy).matches(bytes) }
-    guard matches, let found, let stored else { return nil }
-    if stored.isOutdated {
-      let renewed = try await passwords.run { PasswordHash(password: bytes).text }
-      _ = try await database.query("SELECT magpie.rehash_password(\(found.0), \(found.1), \(renewed))")
+  public func signIn(
+    username: String, password: String, device: Device, from source: Source, restores: Bool = false,
+    isBrowser: Bool = false
+  ) async throws -> Admission {
+    let attempt = try await Attempt(.password, username: username, from: source, restores: restores, in: database)
+    if attempt.wait > 0 { return .throttled(seconds: attempt.wait) }
+    guard let account = attempt.account, let stored = attempt.stored, try await matches(password, attempt) else {
+      try await attempt.refuse(restores ? .restore : .signIn, account: attempt.account, in: database)
+      return .refused(account: attempt.account)
     }
-    return try await openSession(of: found.0, device: device)
+    if restores {
+      let isBack = try await database.query("SELECT magpie.restore_account(\(account), \(stored.text))")
+      guard try isBack[0].decode(Bool.self) else { return .refused(account: account) }
+    }
+    if stored.isOutdated {
+      let renewed = try await hash(password)
+      _ = try await database.query("SELECT magpie.rehash_password(\(account), \(stored.text), \(renewed))")
+    }
+    return try await openSession(of: account, device: device, isBrowser: isBrowser, after: attempt)
+      .map { .admitted($0) } ?? .refused(account: account)
   }
 
-  /// Uses a one-time code up, sets the password and opens a session. `nil` when the code is not good.
+  /// Whether it is the password. Takes as long when there is no account.
+  ///
+  /// - Throws: `PasswordWorkers.Busy`.
+  func matches(_ password: String, _ attempt: Attempt) async throws -> Bool {
+    let bytes = Array(password.utf8)
+    // Longer ones are nobody's, and hashing them would take longer.
+    let isPossible = bytes.count <= PasswordPolicy.length.upperBound
+    let stored = attempt.stored ?? PasswordHash.dummy
+    return try await passwords.run(isUrgent: attempt.isKnown) { stored.matches(isPossible ? bytes : []) } && isPossible
+  }
+
+  /// Uses a one-time code up, sets the password and opens a session.
   ///
   /// - Throws: `PasswordWorkers.Busy`, `PostgresError`.
-  public func redeem(_ code: Secret, password: String, device: Device) async throws -> SignIn? {
+  public func redeem(
+    _ code: Secret, password: String, device: Device, from source: Source, isBrowser: Bool = false
+  ) async throws -> Admission {
+    let attempt = try await Attempt(.code, from: source, in: database)
+    if attempt.wait > 0 { return .throttled(seconds: attempt.wait) }
+    let found = try await database.query("SELECT magpie.find_invitation(\(code.hash))").first?.decode(Int64?.self)
+    guard found ?? nil != nil else {
+      try await attempt.refuse(.code, account: nil, in: database)
+      return .refused(account: nil)
+    }
     let hash = try await hash(password)
     let rows = try await database.query("SELECT magpie.redeem_invitation(\(code.hash), \(hash))")
-    guard let account = try rows.first?.decode(Int64?.self) else { return nil }
-    return try await openSession(of: account, device: device)
+    guard let account = try rows.first?.decode(Int64?.self) else { return .refused(account: nil) }
+    return try await openSession(of: account, device: device, isBrowser: isBrowser, after: attempt)
+      .map { .admitted($0) } ?? .refused(account: account)
   }
 
-  /// Makes an account and opens a session. `nil` when the name is taken.
+  /// Makes an account and opens a session. Refused when the name is taken.
   ///
   /// - Throws: `PasswordWorkers.Busy`, `PostgresError`.
   public func signUp(
-    username: String, password: String, displayName: String?, device: Device
-  ) async throws -> SignIn? {
+    username: String, password: String, displayName: String?, device: Device, from source: Source,
+    isBrowser: Bool = false
+  ) async throws -> Admission {
+    let attempt = try await Attempt(.signUp, from: source, in: database)
+    if attempt.wait > 0 { return .throttled(seconds: attempt.wait) }
     let hash = try await hash(password)
     let rows = try await database.query("SELECT magpie.create_account(\(username), \(hash), \(displayName))")
-    guard let account = try rows.first?.decode(Int64?.self) else { return nil }
-    return try await openSession(of: account, device: device)
+    guard let account = try rows.first?.decode(Int64?.self) else { return .refused(account: nil) }
+    return try await openSession(of: account, device: device, isBrowser: isBrowser, after: nil, from: source)
+      .map { .admitted($0) } ?? .refused(account: account)
   }
 
   /// Whose token it is; `nil` for nobody's.
@@ -103,22 +143,27 @@ public struct Accounts: Sendable {
       }
   }
 
-  private func hash(_ password: String) async throws -> String {
+  func hash(_ password: String) async throws -> String {
     let bytes = Array(password.utf8)
     return try await passwords.run { PasswordHash(password: bytes).text }
   }
 
-  private func openSession(of account: Int64, device: Device) async throws -> SignIn? {
+  /// - Parameter attempt: taken back in the same transaction; `nil` where attempts are counted for good, as accounts made.
+  private func openSession(
+    of account: Int64, device: Device, isBrowser: Bool, after attempt: Attempt?, from source: Source? = nil
+  ) async throws -> SignIn? {
     let token = Secret(random: .token)
+    let address = attempt?.source.address ?? source?.address ?? ""
     let rows = try await database.query(
       """
       SELECT session_id, created_at, username, display_name, account_created_at, version
-        FROM magpie.open_session(\(account), \(token.hash), \(token.hint), \(device.name), \(device.app))
-      """)
+        FROM magpie.open_session(
+          \(account), \(token.hash), \(token.hint), \(device.name), \(device.app), \(isBrowser), \(address))
+      """, after: attempt.map { [$0.forgiving] } ?? [])
     guard let row = rows.first else { return nil }
     let fields = try row.decode((UUID, Instant, String, String?, Instant, Int64).self)
     return SignIn(
-      token: token, sessionID: fields.0, sessionCreatedAt: fields.1, username: fields.2, displayName: fields.3,
-      accountCreatedAt: fields.4, version: fields.5)
+      token: token, account: account, sessionID: fields.0, sessionCreatedAt: fields.1, username: fields.2,
+      displayName: fields.3, accountCreatedAt: fields.4, version: fields.5)
   }
 }

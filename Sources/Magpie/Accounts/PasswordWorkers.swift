@@ -8,37 +8,52 @@ public final class PasswordWorkers: Sendable {
   public struct Busy: Error {}
 
   private struct State {
+    /// Of people whose device is known, and of others: a crowd of strangers does not keep them out.
+    var urgent: [@Sendable () -> Void] = []
     var waiting: [@Sendable () -> Void] = []
     var running = 0
+
+    mutating func next() -> (@Sendable () -> Void)? {
+      if !urgent.isEmpty { return urgent.removeFirst() }
+      return waiting.isEmpty ? nil : waiting.removeFirst()
+    }
   }
 
   private enum Step { case start, wait, refuse }
 
   private let state = Mutex(State())
+  private let begun = Atomic(0)
   private let threads: Int
   private let limit: Int
 
   /// - Parameters:
   ///   - threads: hashes computed at once, each 32 MiB and one core.
-  ///   - limit: hashes waiting for a thread; one more is refused.
+  ///   - limit: hashes waiting for a thread, and as many urgent ones; one more is refused.
   public init(threads: Int = 1, limit: Int = 32) {
     self.threads = threads
     self.limit = limit
   }
 
+  /// How many hashes were begun. For tests and metrics.
+  public var count: Int { begun.load(ordering: .relaxed) }
+
   /// Computes `body` on a thread of the pool.
   ///
+  /// - Parameter isUrgent: goes before what is not, and has a queue of its own.
   /// - Throws: `Busy` when the queue is full.
-  public func run<R: Sendable>(_ body: @escaping @Sendable () -> R) async throws -> R {
+  public func run<R: Sendable>(isUrgent: Bool = false, _ body: @escaping @Sendable () -> R) async throws -> R {
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<R, any Error>) in
-      let work: @Sendable () -> Void = { continuation.resume(returning: body()) }
+      let work: @Sendable () -> Void = { [self] in
+        begun.add(1, ordering: .relaxed)
+        continuation.resume(returning: body())
+      }
       let step = state.withLock { state -> Step in
         if state.running < threads {
           state.running += 1
           return .start
         }
-        if state.waiting.count >= limit { return .refuse }
-        state.waiting.append(work)
+        if (isUrgent ? state.urgent.count : state.waiting.count) >= limit { return .refuse }
+        if isUrgent { state.urgent.append(work) } else { state.waiting.append(work) }
         return .wait
       }
       switch step {
@@ -69,6 +84,8 @@ public final class PasswordWorkers: Sendable {
       { context in
         guard let context else { return nil }
         let beginning = Unmanaged<Beginning>.fromOpaque(context).takeRetainedValue()
+        // The loops go first: an answer that is ready should not wait for a hash that takes a tenth of a second.
+        System.lowerPriorityOfThisThread()
         beginning.workers.drain(beginning.work)
         // Gives the 32 MiB of each hash back to the system at once.
         System.releaseFreeMemory()
@@ -87,11 +104,9 @@ public final class PasswordWorkers: Sendable {
     while let work = next {
       work()
       next = state.withLock { state in
-        if state.waiting.isEmpty {
-          state.running -= 1
-          return nil
-        }
-        return state.waiting.removeFirst()
+        let work = state.next()
+        if work == nil { state.running -= 1 }
+        return work
       }
     }
   }

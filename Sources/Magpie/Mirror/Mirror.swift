@@ -167,8 +167,10 @@ public struct Mirror: Sendable {
   /// What a refresh of a person's data would take; `nil` when the token is nobody's.
   ///
   /// - Throws: `PostgresError`.
-  public func refreshPlan(of person: Person, token: [UInt8]) async throws -> RefreshPlan? {
-    try RefreshPlan(await database.query(RefreshPlan.query(person, token: token)), asked: person)
+  public func refreshPlan(of person: Person, token: [UInt8], isOrder: Bool) async throws -> RefreshPlan? {
+    let rights: [Query] = isOrder ? ["SELECT magpie.authenticate(\(token), 'write')"] : []
+    return try RefreshPlan(
+      await database.query(RefreshPlan.query(person, token: token), after: rights), asked: person)
   }
 
   /// Up to a hundred people at once; `nil` when the token is nobody's.

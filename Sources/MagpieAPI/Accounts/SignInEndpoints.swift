@@ -3,7 +3,7 @@ import HTTPServer
 import JSONText
 import Magpie
 
-/// `POST /v1/accounts`, `/v1/invitations/redeem`, `/v1/sessions`: ways to get a token.
+/// `POST /v1/accounts`, `/v1/invitations/redeem`, `/v1/sessions`, `/v1/account/restore`: ways to get a token.
 struct SignInEndpoints: Sendable {
   static let maxBody = 64 << 10
   let services: Services
@@ -25,10 +25,12 @@ struct SignInEndpoints: Sendable {
       form.device = device(in: &body)
       return form
     }
-    let signIn = try await services.accounts.signUp(
-      username: form.username, password: form.password, displayName: form.displayName, device: form.device)
-    guard let signIn else { throw APIError(.conflict, "accounts/username-taken", "The username is taken.") }
-    return answer(signIn)
+    let admission = try await services.accounts.signUp(
+      username: form.username, password: form.password, displayName: form.displayName, device: form.device,
+      from: services.source(of: request), isBrowser: form.isBrowser)
+    return try answer(admission, to: request, form) {
+      APIError(.conflict, "accounts/username-taken", "The username is taken.")
+    }
   }
 
   /// Uses a code up that an administrator has given out.
@@ -40,16 +42,23 @@ struct SignInEndpoints: Sendable {
       form.device = device(in: &body)
       return form
     }
-    guard let code = Secret(form.code, kind: .invitation),
-      let signIn = try await services.accounts.redeem(code, password: form.password, device: form.device)
-    else {
-      throw APIError(.forbidden, "accounts/invalid-code", "The code is not known, was used, or is older than 7 days.")
-    }
-    return answer(signIn)
+    let refusal = APIError(
+      .forbidden, "accounts/invalid-code", "The code is not known, was used, or is older than 7 days.")
+    guard let code = Secret(form.code, kind: .invitation) else { throw refusal }
+    let admission = try await services.accounts.redeem(
+      code, password: form.password, device: form.device, from: services.source(of: request),
+      isBrowser: form.isBrowser)
+    return try answer(admission, to: request, form) { refusal }
   }
 
   /// Signs a device in.
-  func signIn(_ request: Request) async throws -> Response {
+  func signIn(_ request: Request) async throws -> Response { try await signIn(request, restores: false) }
+
+  /// Signs in to an account that its owner has deleted, and takes that back. Of an account that is there it only signs in, so
+  /// that a retry does no harm.
+  func restore(_ request: Request) async throws -> Response { try await signIn(request, restores: true) }
+
+  private func signIn(_ request: Request, restores: Bool) async throws -> Response {
     let form = try await read(request) { body in
       var form = Form()
       form.username = body.required("username", as: String.self) ?? ""
@@ -57,15 +66,14 @@ struct SignInEndpoints: Sendable {
       form.device = device(in: &body)
       return form
     }
-    guard form.password.utf8.count <= PasswordPolicy.length.upperBound,
-      let signIn = try await services.accounts.signIn(
-        username: form.username, password: form.password, device: form.device)
-    else {
-      throw APIError(
+    let admission = try await services.accounts.signIn(
+      username: form.username, password: form.password, device: form.device, from: services.source(of: request),
+      restores: restores, isBrowser: form.isBrowser)
+    return try answer(admission, to: request, form) {
+      APIError(
         Problem(.unauthorized, code: "auth/wrong-password", detail: "Username and password do not fit."),
         [.wwwAuthenticate: "Bearer realm=\"magpie\""])
     }
-    return answer(signIn)
   }
 
   // MARK: Bodies
@@ -76,29 +84,33 @@ struct SignInEndpoints: Sendable {
     var code = ""
     var displayName: String?
     var device = Accounts.Device()
+    /// Whether the token goes into a cookie.
+    var isBrowser = false
   }
 
   private func read(_ request: Request, _ body: (inout JSONObjectReader) -> Form) async throws -> Form {
     let bytes = try await request.body(limit: SignInEndpoints.maxBody)
-    return try JSONObjectReader.read(bytes, body)
+    let form = try JSONObjectReader.read(bytes) { reader in
+      var form = body(&reader)
+      form.isBrowser = reader.optional("cookie", as: Bool.self) ?? false
+      return form
+    }
+    // Otherwise another site could sign its visitor in to an account of its own.
+    if form.isBrowser { try services.browsers.requireOwnPage(request) }
+    return form
   }
 
   private func newPassword(in body: inout JSONObjectReader, username: String?) -> String {
     guard let password = body.required("password", as: String.self) else { return "" }
-    switch PasswordPolicy.refusal(of: password, username: username) {
-    case nil: break
-    case .tooShort: body.refuse("password", "must have at least \(PasswordPolicy.length.lowerBound) bytes")
-    case .tooLong: body.refuse("password", "must not have more than \(PasswordPolicy.length.upperBound) bytes")
-    case .common: body.refuse("password", "is one that attackers try first")
+    if let refusal = PasswordPolicy.refusal(of: password, username: username) {
+      body.refuse("password", refusal.detail)
     }
     return password
   }
 
   private func text(_ name: String, in body: inout JSONObjectReader, maxLength: Int) -> String? {
     guard let text = body.optional(name, as: String.self) else { return nil }
-    if text.unicodeScalars.count > maxLength || text.isEmpty {
-      body.refuse(name, "must have 1 to \(maxLength) characters")
-    }
+    PlainText.check(text, name, maxLength: maxLength, in: &body)
     return text
   }
 
@@ -110,7 +122,23 @@ struct SignInEndpoints: Sendable {
 
   // MARK: Answer
 
-  private func answer(_ signIn: Accounts.SignIn) -> Response {
+  private func answer(
+    _ admission: Accounts.Admission, to request: Request, _ form: Form, refusal: () -> APIError
+  ) throws -> Response {
+    switch admission {
+    case .throttled(let seconds): throw APIError.throttled(seconds)
+    case .refused(let account):
+      request.label = account ?? 0
+      throw refusal()
+    case .admitted(let signIn):
+      request.label = signIn.account
+      var response = answer(signIn, showsToken: !form.isBrowser)
+      if form.isBrowser { services.browsers.set(signIn.token, in: &response) }
+      return response
+    }
+  }
+
+  private func answer(_ signIn: Accounts.SignIn, showsToken: Bool) -> Response {
     var writer = JSONWriter()
     writer.beginObject()
     writer.key("account")
@@ -124,8 +152,10 @@ struct SignInEndpoints: Sendable {
     writer.key("version")
     writer.int(signIn.version)
     writer.endObject()
-    writer.key("token")
-    writer.string(signIn.token.text)
+    if showsToken {
+      writer.key("token")
+      writer.string(signIn.token.text)
+    }
     writer.key("session")
     writer.beginObject()
     writer.key("id")

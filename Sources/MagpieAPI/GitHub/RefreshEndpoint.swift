@@ -17,7 +17,7 @@ struct RefreshEndpoint: Sendable {
     let person = try GitHubPath.person(of: request)
     let isDryRun = try Parameters(request.target).choice("dry_run", of: ["true", "false"]) == "true"
     let parts = try RefreshEndpoint.parts(try await request.body(limit: RefreshEndpoint.maxBody))
-    guard let plan = try await services.mirror.refreshPlan(of: person, token: token) else {
+    guard let plan = try await services.mirror.refreshPlan(of: person, token: token, isOrder: !isDryRun) else {
       throw APIError.badCredentials
     }
     if !plan.isKnown, let fact = try await services.mirror.absence(of: .profile(person)).fact {

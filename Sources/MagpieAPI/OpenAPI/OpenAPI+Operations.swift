@@ -11,24 +11,30 @@ extension OpenAPI {
   static let accountOperations = [
     Operation(
       method: .post, path: "/v1/accounts", id: "signUp", tag: "accounts",
-      summary: "Makes an account, where that is open to everybody.", body: "SignUp",
-      answers: [.init(status: 201, description: "Signed in. The token is shown this once.", schema: "SignIn")],
+      summary: "Makes an account, where that is open to everybody.", parameters: ["csrf"], body: "SignUp",
+      answers: [signedIn],
       refusals: [
         (400, "InvalidJSON"), (403, "SignUpClosed"), (409, "UsernameTaken"), (413, "TooLarge"), (422, "Invalid"),
+        (429, "Throttled"), (503, "Unavailable"),
       ],
       isPublic: true),
     Operation(
       method: .post, path: "/v1/invitations/redeem", id: "redeemInvitation", tag: "accounts",
-      summary: "Uses up a code that an administrator has given out, and sets the password.", body: "Redemption",
-      answers: [.init(status: 201, description: "Signed in. The token is shown this once.", schema: "SignIn")],
-      refusals: [(400, "InvalidJSON"), (403, "InvalidCode"), (413, "TooLarge"), (422, "Invalid")],
+      summary: "Uses up a code that an administrator has given out, and sets the password.", parameters: ["csrf"],
+      body: "Redemption",
+      answers: [signedIn],
+      refusals: [
+        (400, "InvalidJSON"), (403, "InvalidCode"), (413, "TooLarge"), (422, "Invalid"), (429, "Throttled"),
+        (503, "Unavailable"),
+      ],
       isPublic: true),
     Operation(
       method: .post, path: "/v1/sessions", id: "signIn", tag: "accounts", summary: "Signs a device in.",
-      body: "Credentials",
-      answers: [.init(status: 201, description: "Signed in. The token is shown this once.", schema: "SignIn")],
+      parameters: ["csrf"], body: "Credentials",
+      answers: [signedIn],
       refusals: [
-        (400, "InvalidJSON"), (401, "WrongPassword"), (413, "TooLarge"), (422, "Invalid"), (503, "Unavailable"),
+        (400, "InvalidJSON"), (401, "WrongPassword"), (403, "CrossSite"), (413, "TooLarge"), (422, "Invalid"),
+        (429, "Throttled"), (503, "Unavailable"),
       ],
       isPublic: true),
   ]
@@ -147,13 +153,14 @@ extension OpenAPI {
     Operation(
       method: .post, path: path, id: id, tag: "github",
       summary: "Orders fresh data of a person; with `dry_run=true` only says what that would cost.",
-      parameters: [parameter, "dryRun"], body: "RefreshOrder",
+      parameters: [parameter, "dryRun", "idempotencyKey"], body: "RefreshOrder",
       answers: [
         .init(status: 202, description: "Ordered; each job can be watched.", schema: "RefreshJobs"),
         .init(status: 200, description: "What it would cost.", schema: "RefreshForecast"),
       ],
       refusals: [
-        (400, "InvalidJSON"), (404, "NotFound"), (410, "Gone"), (413, "TooLarge"), (422, "Invalid"), (451, "Gone"),
+        (400, "InvalidJSON"), (403, "InsufficientScope"), (404, "NotFound"), (410, "Gone"), (413, "TooLarge"),
+        (422, "Invalid"), (451, "Gone"),
         (503, "Unavailable"),
       ])
   }

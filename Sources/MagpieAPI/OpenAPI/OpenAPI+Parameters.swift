@@ -120,6 +120,7 @@ extension OpenAPI {
     "Server-Timing": field("Milliseconds spent in the database, and waiting for the job."),
     "Link": field("RFC 8288: `first`, `prev`, `next` and `last`, as far as they exist."),
     "Content-Location": field("Where the same picture is for ever."),
+    "Set-Cookie": field("With `cookie`: the token, for 30 days."),
     "Location": field("Where to look instead, or next."),
     "Retry-After": field("Seconds after which another try makes sense.", "integer"),
     "WWW-Authenticate": field("RFC 6750: what is wrong with the token."),

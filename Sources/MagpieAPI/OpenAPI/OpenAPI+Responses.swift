@@ -16,7 +16,7 @@ extension OpenAPI {
     "TooLarge": problem("The body is longer than the request may have."),
     "NotFound": problem(
       "`github/user-not-found`, `github/repository-not-found`, `favorites/not-found`, `favorites/unknown-kind`, "
-        + "`favorites/invalid-id`, `jobs/not-found`, `images/not-found`."
+        + "`favorites/invalid-id`, `jobs/not-found`, `images/not-found`, `sessions/not-found`."
     ),
     "Moved": problem("`github/moved`: the account or repository has another name now.", ["Location"]),
     "Gone": problem("`github/gone`, `github/unavailable-for-legal-reasons`: GitHub's own word, while it is believed."),

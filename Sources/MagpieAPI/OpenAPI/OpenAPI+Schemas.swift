@@ -3,7 +3,8 @@ import Magpie
 extension OpenAPI {
   private static let device = """
     "device":{"type":"string","minLength":1,"maxLength":\(Accounts.Device.maxLength)},
-    "app":{"type":"string","minLength":1,"maxLength":\(Accounts.Device.maxLength)}
+    "app":{"type":"string","minLength":1,"maxLength":\(Accounts.Device.maxLength)},
+    "cookie":{"type":"boolean","default":false,"description":"For browsers: the token goes into a cookie that scripts cannot read, and the session ends after 30 days, or 7 without use."}
     """
   private static let newPassword = """
     {"type":"string","description":"Counted in bytes of UTF-8. Common ones are refused.",
@@ -40,11 +41,11 @@ extension OpenAPI {
     "username":{"type":"string"},"password":{"type":"string"},\(device)}}
     """,
     "SignIn": """
-    {"type":"object","required":["account","token","session"],"properties":{
+    {"type":"object","required":["account","session"],"properties":{
     "account":{"type":"object","required":["username","display_name","created_at","version"],"properties":{
     "username":{"type":"string"},"display_name":{"type":["string","null"]},
     "created_at":{"type":"string","format":"date-time"},"version":{"type":"integer","format":"int64"}}},
-    "token":{"type":"string","pattern":"^mgp_[0-9A-Za-z]+$"},
+    "token":{"type":"string","pattern":"^mgp_[0-9A-Za-z]+$","description":"Left out with `cookie`."},
     "session":{"type":"object","required":["id","created_at"],"properties":{
     "id":{"type":"string","format":"uuid"},"created_at":{"type":"string","format":"date-time"}}}}}
     """,

@@ -38,7 +38,7 @@ public enum OpenAPI {
   }
 
   private static let tags = """
-    [{"name":"accounts","description":"Ways to get a token."},
+    [{"name":"accounts","description":"Ways to get a token, devices, settings."},
     {"name":"favorites","description":"What an account has starred."},
     {"name":"github","description":"GitHub's own paths and shapes, answered from the mirror. API links in bodies lead here."},
     {"name":"jobs","description":"Refreshes under way."},
@@ -46,7 +46,8 @@ public enum OpenAPI {
     """
 
   static let operations =
-    accountOperations + favoriteOperations + gitHubOperations + changeOperations + repositoryOperations
+    accountOperations + ownAccountOperations
+    + favoriteOperations + gitHubOperations + changeOperations + repositoryOperations
     + aboutOperations
 
   private static func writePaths(to writer: inout JSONWriter) {
@@ -61,15 +62,20 @@ public enum OpenAPI {
     writer.endObject()
   }
 
+  private static let securitySchemes = """
+    {"token":{"type":"http","scheme":"bearer","description":"mgp_… as given by signing in or by SQL. Under /github the scheme \
+    token is taken, too."},"cookie":{"type":"apiKey","in":"cookie","name":"__Host-mgp","description":"As set by signing in with \
+    cookie: true; mgp on plain HTTP to loopback. Authorization goes before it."}}
+    """
+
   private static func writeComponents(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.key("securitySchemes")
-    writer.raw(
-      #"{"token":{"type":"http","scheme":"bearer","description":"mgp_… as given by signing in or by SQL. Under /github the scheme token is taken, too."}}"#
-    )
+    writer.raw(Array(securitySchemes.utf8))
     for (name, groups) in [
-      ("parameters", [parameters, repositoryParameters]), ("headers", [headers]),
-      ("responses", [responses, repositoryResponses]), ("schemas", [schemas, repositorySchemas]),
+      ("parameters", [parameters, repositoryParameters, accountParameters]), ("headers", [headers]),
+      ("responses", [responses, repositoryResponses, accountResponses]),
+      ("schemas", [schemas, repositorySchemas, accountSchemas]),
     ] {
       writer.key(name)
       writer.beginObject()

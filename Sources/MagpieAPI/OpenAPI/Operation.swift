@@ -41,7 +41,7 @@ extension OpenAPI {
       writer.key("summary")
       writer.string(summary)
       writer.key("security")
-      writer.raw(isPublic ? "[]" : #"[{"token":[]}]"#)
+      writer.raw(isPublic ? "[]" : #"[{"token":[]},{"cookie":[]}]"#)
       if !parameters.isEmpty {
         writer.key("parameters")
         writer.beginArray()

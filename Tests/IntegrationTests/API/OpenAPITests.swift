@@ -85,8 +85,8 @@ import Testing
     }
     #expect(
       open == [
-        "post /v1/accounts", "post /v1/invitations/redeem", "post /v1/sessions", "get /v1/config", "get /v1/version",
-        "get /problems/{area}/{name}", "get /openapi.json", "get /images/{sha256}",
+        "post /v1/accounts", "post /v1/invitations/redeem", "post /v1/sessions", "post /v1/account/restore",
+        "get /v1/config", "get /v1/version", "get /problems/{area}/{name}", "get /openapi.json", "get /images/{sha256}",
       ])
   }
 

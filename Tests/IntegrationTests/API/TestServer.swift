@@ -16,6 +16,7 @@ final class TestServer: Sendable {
   let database: Database
   /// Errors that were the server's own fault.
   let failures = Record<String>()
+  let passwords = PasswordWorkers()
   private let group: EventLoopGroup
   private let server: Server
   private let waiter: JobWaiter
@@ -30,13 +31,15 @@ final class TestServer: Sendable {
     notices.start()
     waiter.start(on: group.loops[0])
     var settings = Services.Settings(
-      publicURL: baseURL, githubBases: [upstream, "https://api.github.com"], version: "test")
+      publicURL: options.publicURL ?? baseURL, githubBases: [upstream, "https://api.github.com"], version: "test")
     settings.allowsSignUp = options.allowsSignUp
+    settings.listenAddress = listener.address
+    settings.trustedProxies = options.trustedProxies.compactMap { SocketAddress(host: $0, port: 0) }
     let key = try #require(
       try await database.query("SELECT s.value FROM magpie.secret s WHERE s.name = 'cursor'").first
     ).decode([UInt8].self)
     let services = Services(
-      settings: settings, accounts: Accounts(database: database, passwords: PasswordWorkers()),
+      settings: settings, accounts: Accounts(database: database, passwords: passwords),
       favorites: Favorites(database: database),
       mirror: Mirror(database: database, timeToLive: options.timeToLive, form: settings.listItemForm),
       images: Images(database: database, timeToLive: options.timeToLive),
@@ -47,7 +50,9 @@ final class TestServer: Sendable {
     let table = try Routes.api(services) { error, _ in failures.add("\(error)") }
     var configuration = Server.Configuration()
     configuration.errorResponse = ErrorResponses.response
-    server = Server(group: group, listener: listener, configuration: configuration, respond: table.respond)
+    server = Server(
+      group: group, listener: listener, configuration: configuration,
+      respond: API(table, settings: settings).respond)
     try await server.start()
   }
 

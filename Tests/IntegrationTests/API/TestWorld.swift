@@ -18,6 +18,10 @@ final class TestWorld: Sendable {
     var timeToLive = TimeToLive()
     /// Whether anybody may make an account.
     var allowsSignUp = false
+    /// Addresses whose `X-Forwarded-For` is believed.
+    var trustedProxies: [String] = []
+    /// Where the servers say they are; `nil` for where they are.
+    var publicURL: String?
     /// What the worker shows GitHub.
     var tokens = ["token-1"]
     /// How many API servers share the database.

@@ -1,0 +1,58 @@
+import HTTP
+import HTTPServer
+import Magpie
+
+/// The route table, and around it what belongs to no route: cookies of browsers, and what pages of another origin may do.
+public struct API: Sendable {
+  private let table: RouteTable
+  private let browsers: BrowserSessions
+  private let sharing: CrossOrigin?
+
+  /// What answers on the public listener.
+  public init(_ table: RouteTable, settings: Services.Settings) {
+    self.table = table
+    browsers = BrowserSessions(publicURL: settings.publicURL)
+    sharing = settings.sharesAcrossOrigins ? CrossOrigin(origin: browsers.origin) : nil
+  }
+
+  /// Answers a request.
+  @Sendable
+  public func respond(to request: Request) async -> Response {
+    guard let sharing else { return await answer(request) }
+    var response = await answer(request)
+    sharing.amend(&response, to: request)
+    return response
+  }
+
+  private func answer(_ request: Request) async -> Response {
+    guard request.withValue(of: .cookie, { $0 != nil }) else { return await table.respond(to: request) }
+    return await BrowserSessions.$current.withValue(browsers) { await table.respond(to: request) }
+  }
+}
+
+/// Cross-origin resource sharing (Fetch, 3.2) for one origin: that of `MAGPIE_PUBLIC_URL`, where it is not this server's own.
+/// Only with a token in `Authorization`; cookies are not for other origins.
+struct CrossOrigin: Sendable {
+  let origin: String
+
+  /// An answer to an origin that is not ours is left without these fields, and is no error: browsers then keep it to themselves.
+  func amend(_ response: inout Response, to request: Request) {
+    let vary = response.fields[joined: .vary]
+    response.fields.set(.vary, vary.map { "\($0), Origin" } ?? "Origin")
+    guard request[.origin] == origin else { return }
+    response.fields.set(.accessControlAllowOrigin, origin)
+    response.fields.set(
+      .accessControlExposeHeaders,
+      "ETag, Link, Location, Retry-After, Cache-Status, Age, X-Request-Id, Idempotency-Replayed, Magpie-Coverage, Magpie-Job, "
+        + "Magpie-Fetched-At, Magpie-Validated-At, Magpie-Matches")
+    guard request.method == .options, request[.accessControlRequestMethod] != nil, response.status == .noContent else {
+      return
+    }
+    response.fields.set(.accessControlAllowMethods, response.fields[joined: .allow] ?? "")
+    response.fields.set(
+      .accessControlAllowHeaders,
+      "Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Prefer, Cache-Control, Last-Event-ID, "
+        + "X-Request-Id")
+    response.fields.set(.accessControlMaxAge, "600")
+  }
+}
