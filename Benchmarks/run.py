@@ -13,11 +13,11 @@ import sys
 import tempfile
 import time
 
-from harness import contenders, data, lists, load, process, queue, refresh, report
+from harness import contenders, data, lists, load, process, queue, refresh, report, storm
 
 BENCHMARKS = pathlib.Path(__file__).parent.resolve()
 IDLE_CONNECTIONS = 10_000
-GROUPS = ["hello", "favorites", "followers", "queue", "refresh", "lists", "start", "idle"]
+GROUPS = ["hello", "favorites", "followers", "queue", "refresh", "lists", "start", "idle", "storm"]
 
 
 def arguments():
@@ -195,6 +195,29 @@ class Run:
             idle.still_alive()
             idle.close()
 
+    def storm(self):
+        """200 wrong passwords a second for one name: others read on, and the owner gets in."""
+        tail = self.bar("sign-in storm: p99 of other reads, of the same without", 2, at_most=True)
+        entry = self.bar("sign-in storm: the owner is in after", 5_000, "ms", at_most=True)
+        refused = self.bar("sign-in storm: attempts that were looked at", 0.1, at_most=True)
+        more = {"MAGPIE_SIGNUP": "open", "MAGPIE_TRUSTED_PROXIES": "127.0.0.1"}
+        with contenders.magpie(self.binary, self.directory, "storm", more) as magpie:
+            storm.sign_up(magpie)
+            seconds = max(5, self.options.seconds)
+            storm.probe(magpie, data.FAVORITES, self.tokens[0], 1)  # warms up
+            for number in range(self.options.rounds):
+                print(f"storm: round {number + 1} of {self.options.rounds}", file=sys.stderr)
+                calm = storm.probe(magpie, data.FAVORITES, self.tokens[0], seconds)
+                with storm.Storm(magpie, number, seconds + 1) as attacker:
+                    time.sleep(0.5)
+                    shaken = storm.probe(magpie, data.FAVORITES, self.tokens[0], seconds)
+                    entry.add(storm.sign_in(magpie) * 1000)
+                self.measured["storm", "calm"].append(calm)
+                self.measured["storm", "shaken"].append(shaken)
+                tail.add(shaken["p99_ms"] / calm["p99_ms"])
+                refused.add(attacker.counts.get("401", 0) / sum(attacker.counts.values()))
+            self.bar("resident after the storm", 96, "MB", at_most=True).add(magpie.resident_megabytes())
+
 
 def ratio(results, left, right, key="per_second"):
     return results[left][key] / results[right][key]
@@ -217,6 +240,8 @@ def main():
             run.start()
         if run.wants("idle"):
             run.idle()
+        if run.wants("storm"):
+            run.storm()
     settings = {"rounds": options.rounds, "seconds": options.seconds, "connections": load.CONNECTIONS}
     report.write(BENCHMARKS / "out" / "latest.json", facts, settings, run.bars, run.measured)
     print(f"\n{facts['cpu']}, {facts['cores']} cores; {facts['system']}; PostgreSQL {facts['postgres']}\n")

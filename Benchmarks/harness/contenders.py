@@ -9,7 +9,7 @@ from .process import Server, free_port
 HELLO = "/v1/version"
 
 
-def magpie(binary, directory, name="magpie"):
+def magpie(binary, directory, name="magpie", more=None):
     """One event loop, as the peers have one worker; everything else as it comes. Stored data never gets stale meanwhile."""
     port, admin = free_port(), free_port()
     return Server(
@@ -21,6 +21,7 @@ def magpie(binary, directory, name="magpie"):
             "MAGPIE_LOG_LEVEL": "warning",
             "MAGPIE_TTL_PROFILE": "86400",
             "MAGPIE_TTL_LIST": "86400",
+            **(more or {}),
         },
     )
 
