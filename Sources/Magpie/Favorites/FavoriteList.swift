@@ -5,7 +5,7 @@ import Postgres
 public struct FavoriteList: Sendable {
   /// Only this kind.
   public var kind: Favorite.Kind?
-  /// Only what contains this text in title, subtitle, URL, note or tags, whatever the case.
+  /// Only what contains this text in title, subtitle, URL, note or tags, whatever case and accents.
   public var text: String?
   /// Only what has this tag.
   public var tag: String?
@@ -49,7 +49,7 @@ public struct FavoriteList: Sendable {
     WITH me AS MATERIALIZED (SELECT magpie.authenticate(\(token)) AS account_id)
     SELECT f.document\(unsafe: sort == .title ? ", f.place" : "")
       FROM me LEFT JOIN LATERAL (
-        SELECT f.document\(unsafe: sort == .title ? ", lower(f.title) AS place" : "")
+        SELECT f.document\(unsafe: sort == .title ? ", f.title_key AS place" : "")
           FROM magpie.favorite f
          WHERE f.account_id = me.account_id\(fragment: filters)
          ORDER BY \(unsafe: order.column)\(unsafe: order.direction), f.kind, f.subject_id
@@ -62,8 +62,8 @@ public struct FavoriteList: Sendable {
     switch sort {
     case .newestFirst: ("f.added_at", " DESC", "timestamptz")
     case .oldestFirst: ("f.added_at", "", "timestamptz")
-    case .title: ("lower(f.title)", "", "text")
-    case .rank: ("f.rank COLLATE \"C\"", "", "text")
+    case .title: ("f.title_key", "", "text")
+    case .rank: ("f.rank", "", "text")
     }
   }
 
@@ -88,7 +88,7 @@ public struct FavoriteList: Sendable {
     var filters: Query = ""
     if let kind { filters = "\(fragment: filters) AND f.kind = \(kind.rawValue)" }
     if let tag { filters = "\(fragment: filters) AND \(tag)::text = ANY (f.tags)" }
-    if let text { filters = "\(fragment: filters) AND f.search LIKE magpie.like_containing(lower(\(text)))" }
+    if let text { filters = "\(fragment: filters) AND f.search LIKE magpie.like_containing(magpie.fold(\(text)))" }
     if let after, after.count == 3 {
       let comparison = sort == .newestFirst ? "<" : ">"
       // The first condition lets the index begin at the right place; the second settles ties.

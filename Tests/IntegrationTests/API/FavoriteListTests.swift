@@ -76,7 +76,8 @@ import UpstreamSimulator
       #expect(try await Self.items(world, "q=alpha&kind=photo&tag=even&limit=3", token).count == 8)
       #expect(try await Self.items(world, "q=n25_%25", token) == ["25"])
       for text in ["%", "_", "x%", "%\u{308}"] {
-        let count = text == "%" || text == "_" ? 250 : 0
+        // Accents make no difference, and a sign that is left without one is no wildcard either.
+        let count = text == "x%" ? 0 : 250
         #expect(
           try await Self.items(world, "limit=200&q=\(PercentEncoding.encode(text))", token).count == count, "\(text)")
       }
