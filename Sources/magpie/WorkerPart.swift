@@ -66,6 +66,9 @@ final class WorkerPart: Sendable {
       duties: [
         Duty("credentials", every: .seconds(600), isForLeader: false) { try await gate.register() },
         Duty("budgets", every: .seconds(5), isForLeader: false) { try await budgetWatch.look() },
+        Duty("favorites", every: .seconds(60)) { [database] in
+          _ = try await database.query("SELECT magpie.await_favorites(100)")
+        },
         Duty("searches", every: .seconds(600)) { [database] in
           _ = try await database.query("SELECT magpie.sweep_searches()")
         },
