@@ -78,7 +78,9 @@ public enum ErrorResponses {
   private static func failure(for error: PostgresError) -> APIError {
     switch error.sqlState?.rawValue {
     case "MG403": return .insufficientScope("write")
-    case "22001", "22003", "22007", "22008", "22P02", "22021", "23502", "23514":
+    case "MG424": return FavoriteProblem.noSuchCollection
+    case "MG429": return FavoriteProblem.full
+    case "22001", "22003", "22007", "22008", "22P02", "22021", "23502", "23514", "MG422":
       return APIError(.unprocessableContent, "request/invalid-value", "A value is not allowed, or beyond its limit.")
     case "40001", "40P01", "55P03", "53300", "53200", "57014": return busy
     default: break

@@ -49,6 +49,8 @@ public struct Services: Sendable {
   let settings: Settings
   let accounts: Accounts
   let favorites: Favorites
+  /// Of favorites, in the same database.
+  var collections: Collections { favorites.collections }
   let mirror: Mirror
   let images: Images
   let refreshes: Refreshes

@@ -1,3 +1,5 @@
+import Postgres
+
 /// Something an account has starred.
 public enum Favorite {
   /// What kinds of things can be starred.
@@ -16,13 +18,15 @@ public enum Favorite {
     case rank
   }
 
-  /// What a PUT may say. `nil` leaves the stored value as it is.
+  /// What a PUT or PATCH may say. `nil` leaves the stored value as it is.
   public struct Change: Sendable {
     /// Free text, at most 10,000 bytes.
     public var note: String?
     /// At most 100 tags of 1 to 100 characters.
     public var tags: [String]?
-    /// Place in the manual order, at most 100 bytes of ASCII.
+    /// Ids of the account's collections it is to be in, at most 100.
+    public var collections: [UUID]?
+    /// Place in the manual order, at most 100 signs of printable ASCII; see `Rank`.
     public var rank: String?
     /// When the app starred it, RFC 3339. An earlier one that is stored stays.
     public var addedAt: String?
@@ -48,6 +52,14 @@ public enum Favorite {
 
     /// All empty.
     public init() {}
+  }
+
+  /// A place in the manual order, told by a neighbor.
+  public enum Place: Sendable {
+    /// Just before that favorite.
+    case before(Kind, String)
+    /// Just after it.
+    case after(Kind, String)
   }
 
   /// What happened to a PUT.

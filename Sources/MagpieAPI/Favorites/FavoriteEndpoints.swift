@@ -9,7 +9,7 @@ struct FavoriteEndpoints: Sendable {
   static let maxPageSize = 200
   let services: Services
 
-  /// `GET /v1/favorites?kind=&q=&tag=&sort=&limit=&cursor=`.
+  /// `GET /v1/favorites?kind=&q=&tag=&collection=&sort=&facets=&limit=&cursor=`.
   func list(_ request: Request) async throws -> Response {
     let token = try Authorization.tokenHash(of: request)
     let parameters = Parameters(request.target)
@@ -17,7 +17,9 @@ struct FavoriteEndpoints: Sendable {
     list.kind = try parameters.choice("kind", of: Favorite.Kind.self)
     list.text = try parameters.text("q")
     list.tag = try parameters.text("tag", maxLength: 400)
+    list.collection = try FavoriteEndpoints.collection(parameters)
     list.sort = try parameters.choice("sort", of: Favorite.Sort.self) ?? .newestFirst
+    let wantsFacets = try parameters.choice("facets", of: ["0", "1"]) == "1"
     list.limit = try parameters.positive("limit", default: 50, max: FavoriteEndpoints.maxPageSize)
     if let cursor = parameters.cursor {
       // The token's hash keeps one account's cursors from being another's.
@@ -39,6 +41,13 @@ struct FavoriteEndpoints: Sendable {
     } else {
       writer.null()
     }
+    if wantsFacets {
+      guard let facets = try await services.favorites.facets(of: list, token: token) else {
+        throw APIError.badCredentials
+      }
+      writer.key("facets")
+      FavoriteEndpoints.write(facets, to: &writer)
+    }
     writer.endObject()
     return Answers.document(writer.bytes, for: request)
   }
@@ -46,10 +55,10 @@ struct FavoriteEndpoints: Sendable {
   /// `GET /v1/favorites/{kind}/{id}`.
   func show(_ request: Request) async throws -> Response {
     let token = try Authorization.tokenHash(of: request)
-    let (kind, id) = try await subject(of: request, token: token, resolving: false)
+    let (kind, id) = try await subject(of: request, token: token)
     switch try await services.favorites.item(kind, id, token: token) {
     case .nobody: throw APIError.badCredentials
-    case .missing: throw FavoriteEndpoints.missing
+    case .missing: throw FavoriteProblem.missing
     case .found(let document, let version): return Answers.document(document, for: request, tag: tag(version))
     }
   }
@@ -60,7 +69,7 @@ struct FavoriteEndpoints: Sendable {
     let expected = try expectedVersions(request)
     let bytes = try await request.body(limit: FavoriteEndpoints.maxBody)
     let change = bytes.isEmpty ? Favorite.Change() : try FavoriteBody.read(bytes)
-    let (kind, id) = try await subject(of: request, token: token, resolving: true)
+    let (kind, id) = try await resolvedSubject(of: request, token: token)
     let outcome = try await services.favorites.put(kind, id, change, expected: expected, token: token)
     switch outcome {
     case nil: throw APIError.badCredentials
@@ -74,7 +83,7 @@ struct FavoriteEndpoints: Sendable {
   func remove(_ request: Request) async throws -> Response {
     let token = try Authorization.tokenHash(of: request)
     let expected = try expectedVersions(request)
-    let (kind, id) = try await subject(of: request, token: token, resolving: false)
+    let (kind, id) = try await subject(of: request, token: token)
     switch try await services.favorites.remove(kind, id, expected: expected, token: token) {
     case .nobody: throw APIError.badCredentials
     case .missing where expected == Favorites.anyVersion: return conflict(nil, nil, request)
@@ -83,57 +92,28 @@ struct FavoriteEndpoints: Sendable {
     }
   }
 
-  // MARK: Subjects
-
-  private static let missing = APIError(.notFound, "favorites/not-found", "This is not among the favorites.")
-
-  /// Kind and id from the path. GitHub accounts may be named `@login`: looked up in the mirror, and, if `resolving`, through
-  /// the queue when nobody has asked for them before.
-  private func subject(
-    of request: Request, token: [UInt8], resolving: Bool
-  ) async throws -> (Favorite.Kind, String) {
-    guard let kind = request.parameters["kind"].flatMap(Favorite.Kind.init(rawValue:)) else {
-      throw APIError(
-        .notFound, "favorites/unknown-kind",
-        "Kinds are \(Favorite.Kind.allCases.map(\.rawValue).joined(separator: ", ")).")
-    }
-    let id = request.parameters["id"] ?? ""
-    if kind == .githubUser, id.hasPrefix("@") {
-      guard let person = Person(login: String(id.dropFirst())) else { throw GitHubProblem.userNotFound }
-      let profile = try await GitHubReads(services: services).knownPerson(
-        person, token: token, wish: Wish(request), waits: resolving)
-      return (kind, String(profile))
-    }
-    let isValid =
-      switch kind {
-      // One spelling for one thing: no zeros in front.
-      case .githubUser, .githubRepository, .photo:
-        id.utf8.count <= 18 && id.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } && id.utf8.first != 0x30
-      case .gif: id.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
-      }
-    guard isValid, (1...200).contains(id.utf8.count) else { throw APIError(.notFound, "favorites/invalid-id") }
-    return (kind, id)
-  }
-
   // MARK: Versions
 
   private func scope(_ list: FavoriteList, _ token: [UInt8]) -> String {
     list.scope + String(decoding: token.map { 0x41 + $0 % 16 }, as: UTF8.self)
   }
 
-  private func tag(_ version: Int64) -> EntityTag? { EntityTag(opaque: "v\(version)") }
+  func tag(_ version: Int64) -> EntityTag? { EntityTag(opaque: "v\(version)") }
 
-  private func expectedVersions(_ request: Request) throws -> [Int64]? {
+  func expectedVersions(_ request: Request) throws -> [Int64]? {
     guard let text = request[.ifMatch] else { return nil }
     switch EntityTag.Condition(text) {
     case .any: return Favorites.anyVersion
     case .oneOf(let tags):
-      return tags.filter { !$0.isWeak && $0.opaque.hasPrefix("v") }.compactMap { Int64($0.opaque.dropFirst()) }
-        .filter { $0 > 0 }
+      return tags.filter { !$0.isWeak && $0.opaque.hasPrefix("v") }.compactMap {
+        // A collection's tag has the number of its items behind a dot.
+        Int64($0.opaque.dropFirst().prefix { $0 != "." })
+      }
+      .filter { $0 > 0 }
     }
   }
 
-  private func answer(_ document: [UInt8], _ version: Int64, _ status: Status) -> Response {
+  func answer(_ document: [UInt8], _ version: Int64, _ status: Status) -> Response {
     var response = Answers.unstored(document, status: status)
     response.fields.set(.cacheControl, "private, no-cache")
     if let tag = tag(version) { response.fields.set(.etag, tag.description) }
@@ -141,9 +121,11 @@ struct FavoriteEndpoints: Sendable {
   }
 
   /// 412 with the server's copy, so that the client can merge.
-  private func conflict(_ document: [UInt8]?, _ version: Int64?, _ request: Request) -> Response {
-    var problem = Problem(
-      .preconditionFailed, code: "favorites/version-conflict", detail: "The item has changed since it was read.")
+  func conflict(
+    _ document: [UInt8]?, _ version: Int64?, _ request: Request, status: Status = .preconditionFailed,
+    code: String = "favorites/version-conflict", detail: String = "The item has changed since it was read."
+  ) -> Response {
+    var problem = Problem(status, code: code, detail: detail)
     problem.requestID = request.id
     var writer = JSONWriter()
     var head = JSONWriter()
@@ -154,7 +136,7 @@ struct FavoriteEndpoints: Sendable {
         if let document { writer.raw(document) } else { writer.null() }
       }
     }
-    var response = Response(.preconditionFailed, contentType: Problem.contentType, writer.bytes)
+    var response = Response(status, contentType: Problem.contentType, writer.bytes)
     response.fields.set(.cacheControl, "no-store")
     response.fields.set(.xContentTypeOptions, "nosniff")
     if let version, let tag = tag(version) { response.fields.set(.etag, tag.description) }

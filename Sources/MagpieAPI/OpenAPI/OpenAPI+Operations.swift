@@ -43,7 +43,9 @@ extension OpenAPI {
     Operation(
       method: .get, path: "/v1/favorites", id: "listFavorites", tag: "favorites",
       summary: "A page of the account's favorites.",
-      parameters: ["kind", "favoriteText", "tag", "favoriteSort", "limit", "cursor", "ifNoneMatch"],
+      parameters: [
+        "kind", "favoriteText", "tag", "favoriteCollection", "favoriteSort", "facets", "limit", "cursor", "ifNoneMatch",
+      ],
       answers: [.init(status: 200, description: "The page.", schema: "FavoritePage", headers: tagged), notModified],
       refusals: [(400, "InvalidCursor"), (422, "Invalid"), (503, "Unavailable")]),
     Operation(

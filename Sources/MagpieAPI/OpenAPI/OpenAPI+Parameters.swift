@@ -19,13 +19,15 @@ extension OpenAPI {
     "favoriteKind": path("kind", "{\"type\":\"string\",\"enum\":[\(kinds)]}", "What kind of thing it is."),
     "favoriteID": path(
       "id", #"{"type":"string","minLength":1,"maxLength":200}"#,
-      "The upstream's id. For `github-user` it may be `@login`."),
+      "The upstream's id. For `github-user` it may be `@login`, for `github-repo` `@owner/repo` (URL-encoded): what cannot be looked up now is kept by that name, with the state `pending`, until its id is known."
+    ),
     "problemArea": path("area", #"{"type":"string","pattern":"^[a-z0-9-]+$"}"#, "The code's part before the slash."),
     "problemName": path("name", #"{"type":"string","pattern":"^[a-z0-9-]+$"}"#, "The code's part after the slash."),
 
     "kind": query("kind", "{\"type\":\"string\",\"enum\":[\(kinds)]}", "Only this kind."),
     "favoriteText": query(
-      "q", #"{"type":"string","maxLength":200}"#, "Only what contains this in title, subtitle, URL, note or tags."),
+      "q", #"{"type":"string","maxLength":200}"#,
+      "Only what contains this in title, subtitle, URL, note or tags, whatever case and accents."),
     "tag": query("tag", #"{"type":"string","maxLength":400}"#, "Only what has this tag."),
     "favoriteSort": query(
       "sort", "{\"type\":\"string\",\"enum\":[\(favoriteSorts)],\"default\":\"\(Favorite.Sort.newestFirst.rawValue)\"}",

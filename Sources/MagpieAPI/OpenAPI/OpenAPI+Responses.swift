@@ -11,16 +11,18 @@ extension OpenAPI {
     "InvalidJSON": problem("`request/invalid-json`, `request/invalid-condition`."),
     "InvalidCursor": problem("`request/invalid-cursor`: not one of this list."),
     "Invalid": problem(
-      "`request/invalid-body`, `request/invalid-parameter`, `request/invalid-value`, of searches also `github/search-refused` "
+      "`request/invalid-body`, `request/invalid-parameter`, `request/invalid-value`, of full accounts "
+        + "`favorites/limit-reached`, of searches also `github/search-refused` "
         + "and `github/search-cap`; `errors` says where."),
     "TooLarge": problem("The body is longer than the request may have."),
     "NotFound": problem(
       "`github/user-not-found`, `github/repository-not-found`, `favorites/not-found`, `favorites/unknown-kind`, "
-        + "`favorites/invalid-id`, `jobs/not-found`, `images/not-found`, `sessions/not-found`."
+        + "`favorites/nothing-to-restore`, `collections/not-found`, `favorites/invalid-id`, `jobs/not-found`, `images/not-found`, `sessions/not-found`."
     ),
     "Moved": problem("`github/moved`: the account or repository has another name now.", ["Location"]),
     "Gone": problem("`github/gone`, `github/unavailable-for-legal-reasons`: GitHub's own word, while it is believed."),
-    "VersionConflict": problem("`favorites/version-conflict`; `server` is the server's copy, or null.", ["ETag"]),
+    "VersionConflict": problem(
+      "`favorites/version-conflict`, `collections/version-conflict`; `server` is the server's copy, or null.", ["ETag"]),
     "Unavailable": problem(
       "`server/busy`, `server/database-unavailable`; from the mirror also `upstream/offline`, `upstream/rate-limited`, "
         + "`upstream/unauthorized`, `upstream/refused`, `upstream/invalid-answer`.", ["Retry-After", "Magpie-Job"]),

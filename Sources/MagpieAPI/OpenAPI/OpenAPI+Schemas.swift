@@ -54,7 +54,10 @@ extension OpenAPI {
     "note":{"type":"string","description":"At most \(FavoriteBody.maxNote) bytes."},
     "tags":{"type":"array","maxItems":\(FavoriteBody.maxTags),"items":{"type":"string","minLength":1,
     "maxLength":\(FavoriteBody.maxTag)}},
-    "rank":{"type":"string","maxLength":\(FavoriteBody.maxRank),"description":"Place in the manual order, compared byte by byte."},
+    "collections":{"type":"array","maxItems":\(FavoriteBody.maxCollections),"items":{"type":"string","format":"uuid"},
+    "description":"Of the account's own."},
+    "rank":{"type":"string","maxLength":\(FavoriteBody.maxRank),"pattern":"^[!-~]*$",
+    "description":"Place in the manual order, compared byte by byte."},
     "added_at":{"type":"string","format":"date-time","description":"An earlier one that is stored stays."},
     "snapshot":{"type":"object","description":"What the app knows of it, at most \(FavoriteBody.maxSnapshot) bytes; other members are kept.",
     "properties":{"title":{"type":"string","maxLength":\(FavoriteBody.maxText)},
@@ -66,7 +69,8 @@ extension OpenAPI {
     {"type":"object","required":["kind","id","title","subtitle","url","image","state","note","tags","collections","rank",
     "added_at","updated_at","version","snapshot"],"properties":{
     "kind":\(kind),"id":{"type":"string"},"title":{"type":"string"},"subtitle":{"type":"string"},"url":{"type":"string"},
-    "image":{"type":"string"},"state":{"type":"string","enum":["ok","pending","renamed","gone","restricted"]},
+    "image":{"type":"string"},"state":{"type":"string","enum":["ok","pending","renamed","gone","restricted"],
+    "description":"`pending`: its id is not known yet. `renamed`: it has another name than in the snapshot. `gone` and `restricted`: the source no longer shows it."},
     "note":{"type":"string"},"tags":{"type":"array","items":{"type":"string"}},
     "collections":{"type":"array","items":{"type":"string"}},"rank":{"type":"string"},
     "added_at":{"type":"string","format":"date-time"},"updated_at":{"type":"string","format":"date-time"},
@@ -76,7 +80,8 @@ extension OpenAPI {
     "FavoritePage": """
     {"type":"object","required":["items","next"],"properties":{
     "items":{"type":"array","items":{"$ref":"#/components/schemas/Favorite"}},
-    "next":{"type":["string","null"],"description":"The cursor of the next page."}}}
+    "next":{"type":["string","null"],"description":"The cursor of the next page."},
+    "facets":{"$ref":"#/components/schemas/FavoriteFacets"}}}
     """,
     "Person": """
     {"type":"object","description":"As GitHub has it, with one member more.","required":["id","login","magpie"],"properties":{

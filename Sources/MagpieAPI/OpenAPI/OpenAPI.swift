@@ -46,8 +46,8 @@ public enum OpenAPI {
     """
 
   static let operations =
-    accountOperations + ownAccountOperations
-    + favoriteOperations + gitHubOperations + changeOperations + repositoryOperations
+    accountOperations + ownAccountOperations + favoriteOperations + collectionOperations
+    + gitHubOperations + changeOperations + repositoryOperations
     + aboutOperations
 
   private static func writePaths(to writer: inout JSONWriter) {
@@ -73,9 +73,9 @@ public enum OpenAPI {
     writer.key("securitySchemes")
     writer.raw(Array(securitySchemes.utf8))
     for (name, groups) in [
-      ("parameters", [parameters, repositoryParameters, accountParameters]), ("headers", [headers]),
-      ("responses", [responses, repositoryResponses, accountResponses]),
-      ("schemas", [schemas, repositorySchemas, accountSchemas]),
+      ("parameters", [parameters, repositoryParameters, accountParameters, favoriteParameters]), ("headers", [headers]),
+      ("responses", [responses, repositoryResponses, accountResponses, favoriteResponses]),
+      ("schemas", [schemas, repositorySchemas, accountSchemas, favoriteSchemas]),
     ] {
       writer.key(name)
       writer.beginObject()
