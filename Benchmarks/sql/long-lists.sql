@@ -29,7 +29,8 @@ where l.owner_id in (1999998, 1999999);
 insert into magpie.follow_edge (listing_id, member_id, first_generation)
 select l.id, m, 1 from magpie.listing l join magpie.walk_page p on p.walk_id = l.walk_id, unnest(p.members) m
 where l.owner_id in (1999998, 1999999);
-select magpie.prepare_orders(id) from magpie.listing where owner_id in (1999998, 1999999) \g /dev/null
 commit;
+vacuum analyze;
+select magpie.prepare_orders(id) from magpie.listing where owner_id in (1999998, 1999999) \g /dev/null
 select magpie.tidy_search() \g /dev/null
 vacuum analyze;
