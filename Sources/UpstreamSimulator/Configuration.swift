@@ -37,6 +37,8 @@ extension Simulator {
       public var search = 30
       /// A minute, without.
       public var anonymousSearch = 10
+      /// An hour, for a GIPHY key.
+      public var giphy = 100
       /// Requests of one credential at the same time; one more is a secondary refusal.
       public var concurrent = 100
       /// Status of primary refusals, 403 or 429.
@@ -68,6 +70,8 @@ extension Simulator {
     public var tokens: [String: String] = [:]
     /// Whether a token that is not in `tokens` is good, too, with budgets of its own.
     public var acceptsUnknownTokens = true
+    /// GIPHY keys that are good; `nil`: all of them.
+    public var giphyKeys: Set<String>?
     /// Budgets.
     public var limits = Limits()
     /// Form of entity tags.

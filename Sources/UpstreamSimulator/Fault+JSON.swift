@@ -47,6 +47,13 @@ extension Fault.Effect {
     case "insert-first": self = .insertFirst
     case "incomplete-search": self = .incompleteSearch
     case "unstable-search": self = .unstableSearch
+    case "short-list": self = .shortList
+    case "synthetic": self = .synthetic
+    case "no-pagination": self = .noPagination
+    case "empty-data": self = .emptyData
+    case "giphy-error": self = .giphyError(min(599, max(400, number("status", 401))))
+    case "gateway-error": self = .gatewayError(min(599, max(400, number("status", 401))))
+    case "echo-query": self = .echoQuery
     default: return nil
     }
   }

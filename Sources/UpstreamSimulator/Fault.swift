@@ -54,6 +54,20 @@ public struct Fault: Sendable, Equatable {
     case incompleteSearch
     /// A search in another order than before: everybody moves one place down, so that one comes twice.
     case unstableSearch
+    /// 200 with the first half of a list, well-formed.
+    case shortList
+    /// What GIPHY says with 200 when it cannot answer: no data and no `response_id`.
+    case synthetic
+    /// A list of GIPHY's without `pagination`.
+    case noPagination
+    /// `"data": []` where one object is due.
+    case emptyData
+    /// An error in GIPHY's shape with that status, such as 401, 403 for a banned key, 429.
+    case giphyError(Int)
+    /// An error in the shape of GIPHY's old gateway, without `meta`.
+    case gatewayError(Int)
+    /// An answer with the query that was sent in it, keys included.
+    case echoQuery
   }
 
   /// Requests it is about.

@@ -23,7 +23,7 @@ extension Simulator {
 
     /// What `--help` prints.
     public static let help = """
-      upstream-simulator: a scriptable GitHub with made-up people
+      upstream-simulator: a scriptable GitHub, photo service and GIPHY, all made up
 
         --listen ADDRESS      where to listen (127.0.0.1:9090; port 0: any)
         --url URL             how clients reach it, for links (http:// and the address)
@@ -33,6 +33,8 @@ extension Simulator {
         --only-known-tokens   other tokens are bad
         --limit N             requests an hour with a token (5000)
         --anonymous-limit N   requests an hour without (60)
+        --giphy-key KEY       a good GIPHY key, others are bad; may be repeated
+        --giphy-limit N       calls an hour of a GIPHY key (100)
         --concurrent N        requests at the same time (100)
         --latency-ms N        how long every answer takes (0)
         --etags FORM          automatic, weak or strong (automatic)
@@ -67,7 +69,7 @@ extension Simulator {
 
     private static let withValue: Set<String> = [
       "--listen", "--url", "--seed", "--user", "--token", "--limit", "--anonymous-limit", "--concurrent",
-      "--latency-ms",
+      "--latency-ms", "--giphy-key", "--giphy-limit",
       "--etags", "--clock", "--churn", "--replay",
     ]
 
@@ -100,6 +102,8 @@ extension Simulator {
         configuration.tokens[parts[0]] = parts[1]
       case "--limit": configuration.limits.core = try Options.count(option, value)
       case "--anonymous-limit": configuration.limits.anonymousCore = try Options.count(option, value)
+      case "--giphy-key": configuration.giphyKeys = (configuration.giphyKeys ?? []).union([value])
+      case "--giphy-limit": configuration.limits.giphy = try Options.count(option, value)
       case "--concurrent": configuration.limits.concurrent = try Options.count(option, value)
       case "--latency-ms": configuration.latencyMilliseconds = try Options.count(option, value)
       case "--etags":

@@ -14,6 +14,8 @@ struct Seed: Sendable {
     case text
     case dates
     case repositories
+    case photos
+    case gifs
   }
 
   /// The finalizer of SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", 2014).

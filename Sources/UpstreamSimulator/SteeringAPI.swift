@@ -51,7 +51,9 @@ struct SteeringAPI {
   /// `nil` when there is no such command.
   private func command(_ name: String, _ body: [UInt8]) throws -> Response? {
     let body = body.isEmpty ? Array("{}".utf8) : body
-    if let answer = try people(name, body) ?? repositories(name, body) ?? limits(name, body) { return answer }
+    if let answer = try people(name, body) ?? repositories(name, body) ?? media(name, body) ?? limits(name, body) {
+      return answer
+    }
     switch name {
     case "clock": return try setClock(body)
     case "latency":

@@ -19,6 +19,8 @@ struct World: Sendable {
   var traffic: Traffic
   var pages: PageCache
   var searches = SearchIndex()
+  var library: PhotoLibrary
+  var gifLibrary: GifLibrary
   /// Changes made by `churnOnce` so far.
   var churns: UInt64 = 0
   /// Refusals for limits so far.
@@ -39,6 +41,10 @@ struct World: Sendable {
     for user in configuration.users {
       if let id = network.id(ofLogin: user.login) { repositories.seed(min(4_000, user.repositories), owner: id) }
     }
+    library = PhotoLibrary(seed: seed)
+    gifLibrary = GifLibrary(seed: seed)
+    gifLibrary.limit = configuration.limits.giphy
+    gifLibrary.keys = configuration.giphyKeys
     budgets = Budgets(configuration.limits)
     tokens = Tokens(owners: configuration.tokens, acceptsUnknown: configuration.acceptsUnknownTokens)
     clock = SimulatedClock(frozenAt: configuration.frozenClock)
@@ -72,14 +78,18 @@ struct World: Sendable {
 
   /// Answers, counts and logs.
   mutating func answer(_ ask: Ask, _ entry: Entry, fault: Fault.Effect?) -> Reply {
+    let media = replay == nil ? MediaRoute(ask.target) : nil
     let route = Route(ask.target)
-    let reply = replay == nil ? reply(ask, route, entry, fault) : replayed(ask, fault)
+    let reply =
+      if let media { self.media(ask, media, fault) } else {
+        replay == nil ? reply(ask, route, entry, fault) : replayed(ask, fault)
+      }
     if let credential = entry.credential {
       let left = inFlight[credential, default: 1] - 1
       inFlight[credential] = left > 0 ? left : nil
     }
     traffic.record(
-      ask, route: route.name, status: reply.loggedStatus, credential: entry.credential, now: clock.now)
+      ask, route: media?.name ?? route.name, status: reply.loggedStatus, credential: entry.credential, now: clock.now)
     return reply
   }
 
@@ -88,6 +98,15 @@ struct World: Sendable {
     var reply = replay?.answer(ask.target, base: base) ?? .message(.notFound, "Not Found")
     if let fault { distort(&reply, fault) }
     return reply
+  }
+
+  private mutating func media(_ ask: Ask, _ route: MediaRoute, _ fault: Fault.Effect?) -> Reply {
+    if let fault, let broken = edgeFailure(fault) { return broken }
+    guard ask.method == .get || ask.method == .head else { return .message(.notFound, "Not Found") }
+    switch route {
+    case .gifs, .unknownGifs: return gifs(ask, route, fault)
+    default: return photos(ask, route, fault)
+    }
   }
 
   /// The order is GitHub's as far as it is known: who are you, do you go too fast, is there such a thing, is it new.
