@@ -2,9 +2,9 @@
 # and `tests` (the toolchain with the built tests). Steps that install packages do nothing when the base has them already.
 
 FROM swift:6.3-bookworm AS source
-RUN dpkg -s pkg-config libpq-dev libcurl4-openssl-dev libssl-dev >/dev/null 2>&1 || { \
+RUN dpkg -s pkg-config libpq-dev libcurl4-openssl-dev libssl-dev zlib1g-dev >/dev/null 2>&1 || { \
       apt-get update && apt-get install -y --no-install-recommends \
-        pkg-config libpq-dev libcurl4-openssl-dev libssl-dev && rm -rf /var/lib/apt/lists/*; }
+        pkg-config libpq-dev libcurl4-openssl-dev libssl-dev zlib1g-dev && rm -rf /var/lib/apt/lists/*; }
 WORKDIR /src
 COPY Package.swift ./
 COPY sql sql
@@ -23,9 +23,9 @@ RUN swift build --build-tests
 CMD [".build/debug/magpiePackageTests.xctest", "--testing-library", "swift-testing", "--filter", "StackTests"]
 
 FROM debian:bookworm-slim AS runtime
-RUN dpkg -s ca-certificates curl libpq5 libcurl4 libssl3 libstdc++6 >/dev/null 2>&1 || { \
+RUN dpkg -s ca-certificates curl libpq5 libcurl4 libssl3 libstdc++6 zlib1g >/dev/null 2>&1 || { \
       apt-get update && apt-get install -y --no-install-recommends \
-        ca-certificates curl libpq5 libcurl4 libssl3 libstdc++6 && rm -rf /var/lib/apt/lists/*; }
+        ca-certificates curl libpq5 libcurl4 libssl3 libstdc++6 zlib1g && rm -rf /var/lib/apt/lists/*; }
 RUN useradd --system --uid 10001 --home-dir /nonexistent --shell /usr/sbin/nologin magpie
 USER magpie
 

@@ -53,7 +53,8 @@ need-build:
 	@.ci/packages 'libncurses6:/usr/lib/*/libncurses.so.6' 'libxml2:/usr/lib/*/libxml2.so.2' \
 	  'libsqlite3-0:/usr/lib/*/libsqlite3.so.0' libc6-dev:/usr/include/stdio.h 'g++:/usr/lib/gcc/*/*/libstdc++.so' \
 	  pkg-config:/usr/bin/pkg-config libpq-dev:/usr/include/postgresql/libpq-fe.h \
-	  libcurl4-openssl-dev:/usr/include/*/curl/curl.h libssl-dev:/usr/include/openssl/evp.h
+	  libcurl4-openssl-dev:/usr/include/*/curl/curl.h libssl-dev:/usr/include/openssl/evp.h \
+	  zlib1g-dev:/usr/include/zlib.h
 
 # The server binaries and psql. Debian's own cluster, which the package may start, is never used: Magpie keeps a private one.
 need-run: need-build

@@ -15,6 +15,7 @@ let package = Package(
     .systemLibrary(
       name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
     .target(name: "EventLoop", dependencies: ["CLinux"]),
     .target(name: "Postgres", dependencies: ["CLinux", "CLibpq", "CLibcrypto", "EventLoop"]),
@@ -29,7 +30,7 @@ let package = Package(
     .target(name: "MagpieSchema", plugins: ["SchemaPlugin"]),
     .target(
       name: "Magpie",
-      dependencies: ["CLibcrypto", "EventLoop", "Postgres", "JSONText", "HTTPClient", "Upstream"]),
+      dependencies: ["CLibcrypto", "CZlib", "EventLoop", "Postgres", "JSONText", "HTTPClient", "Upstream"]),
     .target(
       name: "MagpieAPI",
       dependencies: ["EventLoop", "Postgres", "JSONText", "HTTP", "HTTPServer", "Magpie"]),

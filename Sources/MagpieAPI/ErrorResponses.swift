@@ -24,12 +24,15 @@ public enum ErrorResponses {
       failure = .insufficientScope("read")
     }
     failure.problem.requestID = request.id
+    if request.target.path.hasPrefix("/giphy/") { return response(failure, as: GifProblem.response) }
     if request.target.path.hasPrefix("/github/") { addGitHubMembers(to: &failure.problem) }
     return response(failure)
   }
 
-  private static func response(_ failure: APIError) -> Response {
-    var response = Response(failure.problem)
+  private static func response(
+    _ failure: APIError, as document: (Problem) -> Response = { Response($0) }
+  ) -> Response {
+    var response = document(failure.problem)
     for field in failure.fields { response.fields.set(field.name, field.value) }
     response.fields.set(.cacheControl, "no-store")
     response.fields.set(.xContentTypeOptions, "nosniff")

@@ -34,6 +34,9 @@ public enum Routes {
     let followerChanges = ChangesEndpoint(services: services, kind: .followers)
     let followingChanges = ChangesEndpoint(services: services, kind: .following)
     let relations = RelationsEndpoint(services: services)
+    let photos = PhotoEndpoints(services: services, collection: .photos)
+    let gifs = [GifEndpoints(services: services, kind: .gifs), GifEndpoints(services: services, kind: .stickers)]
+    let albums = PhotoEndpoints(services: services, collection: .albums)
     let jobs = JobEndpoints(services: services)
     let about = AboutEndpoints(services: services)
 
@@ -104,6 +107,26 @@ public enum Routes {
         router.on(.get, "/user/{id}/\(list)/history", changes.history)
       }
     }
+    router.group("/jsonplaceholder") { router in
+      for slash in ["", "/"] {
+        router.on(.get, "/photos\(slash)", photos.list)
+        router.on(.get, "/photos/{id}\(slash)", photos.show)
+        router.on(.get, "/albums\(slash)", albums.list)
+        router.on(.get, "/albums/{id}\(slash)", albums.show)
+        router.on(.get, "/albums/{id}/photos\(slash)", albums.photosOfAlbum)
+      }
+    }
+    router.group("/giphy/v1") { router in
+      for gifs in gifs {
+        router.on(.get, "/\(gifs.kind.rawValue)", gifs.several)
+        router.on(.get, "/\(gifs.kind.rawValue)/trending", gifs.trending)
+        router.on(.get, "/\(gifs.kind.rawValue)/search", gifs.search)
+        router.on(.get, "/\(gifs.kind.rawValue)/search/tags", gifs.tags)
+        router.on(.get, "/\(gifs.kind.rawValue)/random", gifs.random)
+        router.on(.get, "/\(gifs.kind.rawValue)/{id}", gifs.show)
+      }
+    }
+    router.on(.get, "/images/placeholder/{size}/{file}", PlaceholderEndpoint.show)
     router.on(.get, "/images/{sha256}", images.show)
     router.on(.get, "/problems/{area}/{name}", about.problem)
     router.on(.get, "/openapi.json", about.openAPI)

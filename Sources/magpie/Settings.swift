@@ -18,6 +18,14 @@ struct Settings {
   var github: UpstreamService
   var githubOrigin: HTTPClient.Origin
   var githubTokens: [String]
+  var photos: UpstreamService
+  var giphy: UpstreamService
+  /// `nil`: the relay is off.
+  var giphyKey: Upstream.Credential?
+  /// Calls an hour that the key allows.
+  var giphyLimit: Int
+  /// Of both.
+  var mediaOrigins: Set<HTTPClient.Origin>
   var avatarHosts: PictureHosts
   var allowsSignUp: Bool
   var trustedProxies: [SocketAddress]
@@ -48,6 +56,20 @@ struct Settings {
     githubOrigin = origin
     githubTokens = environment.list("MAGPIE_GITHUB_TOKENS")
     _ = try Settings.credentials(githubTokens)
+    let (photos, photoOrigin) = try Settings.service(
+      "MAGPIE_PHOTOS_URL", environment, default: "https://jsonplaceholder.typicode.com", agent: service.userAgent)
+    let (giphy, giphyOrigin) = try Settings.service(
+      "MAGPIE_GIPHY_URL", environment, default: "https://api.giphy.com", agent: service.userAgent)
+    self.photos = photos
+    self.giphy = giphy
+    mediaOrigins = [photoOrigin, giphyOrigin]
+    giphyKey = try environment["MAGPIE_GIPHY_KEY"].map { text throws(UsageError) in
+      guard let key = Upstream.Credential(token: text) else {
+        throw UsageError("MAGPIE_GIPHY_KEY has something that cannot be a key")
+      }
+      return key
+    }
+    giphyLimit = try environment.number("MAGPIE_GIPHY_LIMIT", default: 100, in: 1...1_000_000)
     let hosts =
       environment["MAGPIE_AVATAR_HOSTS"] == nil
       ? ["avatars.githubusercontent.com"] : environment.list("MAGPIE_AVATAR_HOSTS")
@@ -69,7 +91,7 @@ struct Settings {
     for (name, path) in [
       ("PROFILE", \TimeToLive.profile), ("LIST", \.list), ("REPO", \.repository), ("COMMITS", \.commits),
       ("SEARCH", \.search),
-      ("NEGATIVE", \.negative),
+      ("NEGATIVE", \.negative), ("PHOTOS", \.photos), ("GIFS", \.gifs),
     ] {
       life[keyPath: path] = try environment.seconds(
         "MAGPIE_TTL_\(name)", default: life[keyPath: path], in: 0...31_536_000)
@@ -81,7 +103,6 @@ struct Settings {
     let level = try environment.choice(
       "MAGPIE_LOG_LEVEL", default: "info", of: Log.Level.allCases.map { "\($0)" })
     logLevel = Log.Level.allCases.first { "\($0)" == level } ?? .info
-    try Settings.checkOthers(environment)
     echoes = try environment.choice("MAGPIE_ECHO", default: "off", of: ["on", "off"]) == "on"
   }
 
@@ -120,13 +141,14 @@ struct Settings {
     return credentials
   }
 
-  /// Settings of parts that this build does not have yet: a wrong one is told now and not after an upgrade.
-  private static func checkOthers(_ environment: Environment) throws(UsageError) {
-    for name in ["MAGPIE_GIPHY_URL", "MAGPIE_PHOTOS_URL"] {
-      if let url = environment[name], HTTPClient.Origin(url) == nil {
-        throw UsageError("\(name) must be an http or https URL")
-      }
+  private static func service(
+    _ name: String, _ environment: Environment, default fallback: String, agent: String
+  ) throws(UsageError) -> (UpstreamService, HTTPClient.Origin) {
+    let base = environment[name] ?? fallback
+    guard let origin = HTTPClient.Origin(base), let service = UpstreamService(base: base, userAgent: agent) else {
+      throw UsageError("\(name) must be an http or https URL without a query")
     }
+    return (service, origin)
   }
 
   private static func address(

@@ -11,6 +11,7 @@ final class WorkerPart: Sendable {
   private let database: Database
   private let client: HTTPClient
   private let pictureClient: HTTPClient
+  private let mediaClient: HTTPClient
   private let gate: GitHubGate
   private let worker: Worker
   private let budgetWatch: BudgetWatch
@@ -45,6 +46,14 @@ final class WorkerPart: Sendable {
     pictureClient = HTTPClient(
       loop: group.loops[0], configuration: PictureGate.configuration(hosts, userAgent: agent))
     let pictures = PictureGate(hosts: hosts, userAgent: agent, client: pictureClient)
+    mediaClient = HTTPClient(
+      loop: group.loops[0],
+      configuration: HTTPClient.Configuration(
+        userAgent: agent, origins: process.settings.mediaOrigins, trustedOrigins: process.settings.mediaOrigins))
+    let media = MediaRefreshes(
+      photos: process.settings.photos, giphy: process.settings.giphy, giphyKey: process.settings.giphyKey,
+      giphyLimit: process.settings.giphyLimit, client: mediaClient, budgets: budgets, database: database)
+    try await media.register()
     var configuration = Worker.Configuration()
     configuration.concurrency = concurrency
     configuration.lease = .seconds(process.settings.leaseSeconds)
@@ -62,9 +71,12 @@ final class WorkerPart: Sendable {
         AvatarRefresh(pictures: pictures, gate: gate, database: database),
         RepositoryRefresh(gate: gate, database: database), LanguagesRefresh(gate: gate, database: database),
         CommitsRefresh(gate: gate, database: database),
-      ] + ItemListRefreshes.all(gate: gate, database: database),
+      ] + ItemListRefreshes.all(gate: gate, database: database) + media.handlers,
       duties: [
-        Duty("credentials", every: .seconds(600), isForLeader: false) { try await gate.register() },
+        Duty("credentials", every: .seconds(600), isForLeader: false) {
+          try await gate.register()
+          try await media.register()
+        },
         Duty("budgets", every: .seconds(5), isForLeader: false) { try await budgetWatch.look() },
         Duty("favorites", every: .seconds(60)) { [database] in
           _ = try await database.query("SELECT magpie.await_favorites(100)")
@@ -72,6 +84,7 @@ final class WorkerPart: Sendable {
         Duty("searches", every: .seconds(600)) { [database] in
           _ = try await database.query("SELECT magpie.sweep_searches()")
         },
+        Duty("gifs", every: .seconds(300)) { [database] in _ = try await database.query("SELECT magpie.sweep_gifs()") },
         Duty("pictures", every: .seconds(3_600)) { [database] in
           _ = try await database.query("SELECT magpie.sweep_images()")
         },
@@ -99,6 +112,7 @@ final class WorkerPart: Sendable {
     await worker.drain(deadline: time)
     client.stop()
     pictureClient.stop()
+    mediaClient.stop()
     await database.stop()
     group.stop()
   }

@@ -12,9 +12,10 @@ BEGIN
   IF NOT (v_kind IN ('github-user', 'github-followers', 'github-following', 'github-repos', 'github-gists', 'github-orgs')
           AND v_key ~ '^[a-z0-9_-]{1,60}(\[bot\])?$|^id:[0-9]{1,18}$'
        OR v_kind IN ('github-repo', 'github-languages', 'github-commits')
-          AND v_key ~ '^[a-z0-9_-]{1,60}(\[bot\])?/[a-z0-9_.-]{1,100}$|^id:[0-9]{1,18}$') THEN
+          AND v_key ~ '^[a-z0-9_-]{1,60}(\[bot\])?/[a-z0-9_.-]{1,100}$|^id:[0-9]{1,18}$'
+       OR v_kind IN ('photos', 'albums') AND v_key = 'all') THEN
     RAISE EXCEPTION 'no such subject: %', quote_literal(refresh.subject) USING ERRCODE = 'MG422',
-      HINT = 'Subjects are github-user:LOGIN and, with the same login, github-followers, -following, -repos, -gists and -orgs; github-repo:OWNER/NAME and, with the same name, github-languages and -commits. id:NUMBER may stand for the login or the name.';
+      HINT = 'Subjects are github-user:LOGIN and, with the same login, github-followers, -following, -repos, -gists and -orgs; github-repo:OWNER/NAME and, with the same name, github-languages and -commits; photos:all and albums:all. id:NUMBER may stand for the login or the name.';
   END IF;
   IF v_priority IS NULL THEN
     RAISE EXCEPTION 'no such priority: %', quote_literal(refresh.priority) USING ERRCODE = 'MG422',
@@ -45,7 +46,10 @@ CREATE VIEW admin.freshness WITH (security_invoker = true) AS
     FROM magpie.github_languages l JOIN magpie.github_repo r ON r.id = l.repo_id
   UNION ALL
   SELECT 'github-commits:' || r.full_name, r.state, c.fetched_at, c.validated_at, NULL, NULL
-    FROM magpie.github_commits c JOIN magpie.github_repo r ON r.id = c.repo_id WHERE c.query = 'per_page=30';
+    FROM magpie.github_commits c JOIN magpie.github_repo r ON r.id = c.repo_id WHERE c.query = 'per_page=30'
+  UNION ALL
+  SELECT s.name || ':all', 'ok', s.fetched_at, s.validated_at, s.expected, s.generation::int
+    FROM magpie.photo_set s WHERE s.generation > 0;
 COMMENT ON VIEW admin.freshness IS 'What is mirrored, and since when it is known to be true.';
 
 RESET ROLE;

@@ -36,6 +36,10 @@ public struct TimeToLive: Sendable {
   public var search = 600.0
   /// For what the upstream says is not there.
   public var negative = 60.0
+  /// For photos and albums: what the service itself says of its answers.
+  public var photos = 43_200.0
+  /// For answers of GIPHY, whose media addresses do not last.
+  public var gifs = 600.0
 
   /// The defaults.
   public init() {}

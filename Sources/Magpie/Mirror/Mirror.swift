@@ -10,6 +10,10 @@ public struct Mirror: Sendable {
   let form: ItemForm
   /// How long stored data is fresh.
   public let timeToLive: TimeToLive
+  /// Photos and albums.
+  public let photos: Photos
+  /// Answers of GIPHY.
+  public let gifs: Gifs
 
   /// Makes of a stored item of a list, which is a JSON object, what is kept to be answered.
   public typealias ItemForm = @Sendable (_ document: UnsafeRawBufferPointer) -> [UInt8]
@@ -19,6 +23,8 @@ public struct Mirror: Sendable {
     self.database = database
     self.timeToLive = timeToLive
     self.form = form
+    photos = Photos(database: database)
+    gifs = Gifs(database: database)
   }
 
   /// What a read found.

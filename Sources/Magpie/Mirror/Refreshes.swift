@@ -106,10 +106,14 @@ public struct Refreshes: Sendable {
 
   /// Why the upstream would not answer an interactive question now, and for how long; `nil` when nothing is known against it.
   ///
-  /// - Parameter resource: the budget the question is charged to.
+  /// - Parameters:
+  ///   - pool: the upstream's name among the budgets.
+  ///   - resource: the budget the question is charged to.
   /// - Throws: `PostgresError`.
-  public func outlook(resource: String = "core") async throws(PostgresError) -> Outlook? {
-    guard let outlook = try await budgets.outlook(pool: GitHubGate.pool, resource: resource, priority: .interactive)
+  public func outlook(
+    pool: String = GitHubGate.pool, resource: String = "core"
+  ) async throws(PostgresError) -> Outlook? {
+    guard let outlook = try await budgets.outlook(pool: pool, resource: resource, priority: .interactive)
     else {
       return nil
     }

@@ -67,26 +67,26 @@ enum GitHubProblem {
   }
 
   /// The upstream limits us, or no credential is good.
-  static func closed(_ outlook: Refreshes.Outlook, _ job: Int64?) -> APIError {
+  static func closed(_ outlook: Refreshes.Outlook, _ job: Int64?, of service: String = "GitHub") -> APIError {
     let code = outlook.isLimiting ? "upstream/rate-limited" : "upstream/unauthorized"
     var problem = Problem(
       .serviceUnavailable, code: code,
       detail: outlook.isLimiting
-        ? "GitHub's limit for this server is reached; what is asked for will be fetched when it opens again."
-        : "GitHub takes none of this server's tokens; its operator has to see to that.")
+        ? "\(service)'s limit for this server is reached; what is asked for will be fetched when it opens again."
+        : "\(service) takes none of this server's keys; its operator has to see to that.")
     problem.retryAfter = outlook.opensIn.map { max(1, Int($0.components.seconds) + 1) } ?? 60
     return APIError(problem, fields(job))
   }
 
   /// The last attempt has failed, and the next one is some time away.
-  static func obstacle(_ code: String, wait: Double, _ job: Int64?) -> APIError {
+  static func obstacle(_ code: String, wait: Double, _ job: Int64?, of service: String = "GitHub") -> APIError {
     let (known, detail) =
       switch code {
-      case "upstream/invalid-answer": (code, "GitHub's answer makes no sense; nothing of it was stored.")
-      case "upstream/refused", "upstream/refused-address": (code, "GitHub refuses to answer this.")
+      case "upstream/invalid-answer": (code, "\(service)'s answer makes no sense; nothing of it was stored.")
+      case "upstream/refused", "upstream/refused-address": (code, "\(service) refuses to answer this.")
       case "upstream/unauthorized":
-        (code, "GitHub takes none of this server's tokens; its operator has to see to that.")
-      case "upstream/offline": (code, "GitHub cannot be reached just now; it will be tried again.")
+        (code, "\(service) takes none of this server's keys; its operator has to see to that.")
+      case "upstream/offline": (code, "\(service) cannot be reached just now; it will be tried again.")
       default: ("mirror/refresh-failed", "Fetching this has failed here; it will be tried again.")
       }
     var problem = Problem(.serviceUnavailable, code: known, detail: detail)

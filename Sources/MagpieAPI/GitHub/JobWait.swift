@@ -6,6 +6,8 @@ struct JobWait: Sendable {
   let services: Services
   /// The upstream's budget that the job needs; `nil` if it needs none.
   let resource: String?
+  /// The upstream that the job asks.
+  var pool = GitHubGate.pool
 
   /// How the wait ended.
   enum End: Sendable {
@@ -46,7 +48,9 @@ struct JobWait: Sendable {
   }
 
   private func closed() async throws -> End? {
-    guard let resource, let outlook = try await services.refreshes.outlook(resource: resource) else { return nil }
+    guard let resource, let outlook = try await services.refreshes.outlook(pool: pool, resource: resource) else {
+      return nil
+    }
     return .closed(outlook)
   }
 

@@ -20,16 +20,24 @@ enum PictureAnswer {
       bytes, "image/svg+xml", name: "initials", tag: tag, for: request, cacheControl: cacheControl, extra)
   }
 
+  /// One color, drawn for the occasion. Pages of any origin may show it: it is nobody's.
+  static func placeholder(_ bytes: [UInt8], for request: Request) -> Response {
+    let tag = EntityTag(hashing: bytes)
+    return answer(
+      bytes, "image/png", name: "placeholder", tag: tag, for: request,
+      cacheControl: "public, max-age=31536000, immutable", [:], readers: "cross-origin")
+  }
+
   private static func answer(
     _ bytes: [UInt8], _ type: String, name: String, tag: EntityTag?, for request: Request, cacheControl: String,
-    _ extra: Fields
+    _ extra: Fields, readers: String = "same-origin"
   ) -> Response {
     var fields = extra
     if let tag { fields.append(.etag, tag.description) }
     fields.append(.cacheControl, cacheControl)
     fields.append(.xContentTypeOptions, "nosniff")
     fields.append(.contentSecurityPolicy, "default-src 'none'; sandbox; frame-ancestors 'none'")
-    fields.append(.crossOriginResourcePolicy, "same-origin")
+    fields.append(.crossOriginResourcePolicy, readers)
     fields.append(.referrerPolicy, "no-referrer")
     if let tag, let condition = request[.ifNoneMatch],
       case .notModified = Conditional.evaluate([.ifNoneMatch: condition], etag: tag, method: request.method)

@@ -41,6 +41,8 @@ public enum OpenAPI {
     [{"name":"accounts","description":"Ways to get a token, devices, settings."},
     {"name":"favorites","description":"What an account has starred."},
     {"name":"github","description":"GitHub's own paths and shapes, answered from the mirror. API links in bodies lead here."},
+    {"name":"photos","description":"The photo service's own paths and shapes, for everybody, and placeholder pictures."},
+    {"name":"gifs","description":"GIPHY's own paths and shapes, if the operator has a key of GIPHY's consent."},
     {"name":"jobs","description":"Refreshes under way."},
     {"name":"about","description":"Public facts about this server."}]
     """
@@ -48,7 +50,7 @@ public enum OpenAPI {
   static let operations =
     accountOperations + ownAccountOperations + favoriteOperations + collectionOperations
     + gitHubOperations + changeOperations + repositoryOperations
-    + aboutOperations
+    + mediaOperations + aboutOperations
 
   private static func writePaths(to writer: inout JSONWriter) {
     writer.beginObject()
@@ -73,9 +75,11 @@ public enum OpenAPI {
     writer.key("securitySchemes")
     writer.raw(Array(securitySchemes.utf8))
     for (name, groups) in [
-      ("parameters", [parameters, repositoryParameters, accountParameters, favoriteParameters]), ("headers", [headers]),
-      ("responses", [responses, repositoryResponses, accountResponses, favoriteResponses]),
-      ("schemas", [schemas, repositorySchemas, accountSchemas, favoriteSchemas]),
+      (
+        "parameters", [parameters, repositoryParameters, accountParameters, favoriteParameters, mediaParameters]
+      ), ("headers", [headers, mediaHeaders]),
+      ("responses", [responses, repositoryResponses, accountResponses, favoriteResponses, mediaResponses]),
+      ("schemas", [schemas, repositorySchemas, accountSchemas, favoriteSchemas, mediaSchemas]),
     ] {
       writer.key(name)
       writer.beginObject()

@@ -84,10 +84,18 @@ import Testing
       }
     }
     #expect(
-      open == [
-        "post /v1/accounts", "post /v1/invitations/redeem", "post /v1/sessions", "post /v1/account/restore",
-        "get /v1/config", "get /v1/version", "get /problems/{area}/{name}", "get /openapi.json", "get /images/{sha256}",
-      ])
+      open
+        == Set([
+          "post /v1/accounts", "post /v1/invitations/redeem", "post /v1/sessions", "post /v1/account/restore",
+          "get /v1/config", "get /v1/version",
+          "get /problems/{area}/{name}", "get /openapi.json", "get /images/{sha256}",
+          "get /images/placeholder/{size}/{file}",
+        ]).union(
+          ["", "/"].flatMap { slash in
+            ["photos", "photos/{id}", "albums", "albums/{id}", "albums/{id}/photos"].map {
+              "get /jsonplaceholder/\($0)\(slash)"
+            }
+          }))
   }
 
   private func resolve(_ part: JSONView) throws -> JSONView {

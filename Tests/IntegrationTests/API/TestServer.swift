@@ -71,9 +71,11 @@ final class TestWorker: Sendable {
   private let database: Database
   private let client: HTTPClient
   private let pictureClient: HTTPClient
+  private let mediaClient: HTTPClient
 
   init(
-    _ url: String, _ upstream: String, tokens: [String], avatarHosts: [String] = [], on group: EventLoopGroup
+    _ url: String, _ upstream: String, tokens: [String], avatarHosts: [String] = [], giphyKey: String? = nil,
+    giphyLimit: Int = 100, on group: EventLoopGroup
   ) async throws {
     database = try await TestWorld.database(url, role: "magpie_worker", group)
     let origin = try #require(HTTPClient.Origin(upstream))
@@ -81,8 +83,9 @@ final class TestWorker: Sendable {
       loop: group.loops[1],
       configuration: HTTPClient.Configuration(userAgent: "magpie-test", origins: [origin], trustedOrigins: [origin]))
     let budgets = Budgets(database: database)
+    let service = try #require(UpstreamService(base: upstream, userAgent: "magpie-test"))
     gate = GitHubGate(
-      service: try #require(UpstreamService(base: upstream, userAgent: "magpie-test")),
+      service: service,
       tokens: tokens.compactMap { Upstream.Credential(token: $0) }, client: client, budgets: budgets)
     try await gate.register()
     // The simulator's pictures, and those of whoever a test sets beside it.
@@ -90,6 +93,13 @@ final class TestWorker: Sendable {
     pictureClient = HTTPClient(
       loop: group.loops[1], configuration: PictureGate.configuration(hosts, userAgent: "magpie-test"))
     let pictures = PictureGate(hosts: hosts, userAgent: "magpie-test", client: pictureClient)
+    mediaClient = HTTPClient(
+      loop: group.loops[1],
+      configuration: HTTPClient.Configuration(userAgent: "magpie-test", origins: [origin], trustedOrigins: [origin]))
+    let media = MediaRefreshes(
+      photos: service, giphy: service, giphyKey: giphyKey.flatMap { Upstream.Credential(token: $0) },
+      giphyLimit: giphyLimit, client: mediaClient, budgets: budgets, database: database)
+    try await media.register()
     var configuration = Worker.Configuration()
     configuration.pollInterval = .milliseconds(100)
     configuration.promoteInterval = .milliseconds(20)
@@ -106,7 +116,7 @@ final class TestWorker: Sendable {
         AvatarRefresh(pictures: pictures, gate: gate, database: database),
         RepositoryRefresh(gate: gate, database: database), LanguagesRefresh(gate: gate, database: database),
         CommitsRefresh(gate: gate, database: database),
-      ] + ItemListRefreshes.all(gate: gate, database: database), configuration: configuration)
+      ] + ItemListRefreshes.all(gate: gate, database: database) + media.handlers, configuration: configuration)
     notices.start()
     worker.start()
   }
@@ -115,6 +125,7 @@ final class TestWorker: Sendable {
     await worker.drain(deadline: .seconds(2))
     client.stop()
     pictureClient.stop()
+    mediaClient.stop()
     await database.stop()
   }
 }

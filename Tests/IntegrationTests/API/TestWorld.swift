@@ -31,6 +31,10 @@ final class TestWorld: Sendable {
     var workers = 1
     /// Hosts of pictures beside the simulator, as the setting names them.
     var avatarHosts: [String] = []
+    /// `nil`: the worker has none, and the relay is off.
+    var giphyKey: String?
+    /// Calls an hour that the key allows.
+    var giphyLimit = 100
 
     /// Somebody with lists, and nothing else out of the ordinary.
     init(_ users: Simulator.Configuration.User...) { simulator.users = users }
@@ -97,7 +101,8 @@ final class TestWorld: Sendable {
     for _ in 0..<(options.hasWorker ? options.workers : 0) {
       workers.append(
         try await TestWorker(
-          url, simulator.baseURL, tokens: options.tokens, avatarHosts: options.avatarHosts, on: group))
+          url, simulator.baseURL, tokens: options.tokens, avatarHosts: options.avatarHosts,
+          giphyKey: options.giphyKey, giphyLimit: options.giphyLimit, on: group))
     }
     let origins = servers.compactMap { HTTPClient.Origin($0.baseURL) }
     var configuration = HTTPClient.Configuration(userAgent: "test", trustedOrigins: Set(origins))

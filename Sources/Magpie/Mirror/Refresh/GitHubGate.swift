@@ -55,13 +55,7 @@ public final class GitHubGate: Sendable {
     try await budgets.register(credentials)
   }
 
-  /// What came of a question.
-  enum Verdict<Answer: Sendable>: Sendable {
-    /// The upstream answered; the credential is the one the validators belong to.
-    case answered(Outcome<Answer>, credential: String)
-    /// Not now, or never: how the job should end.
-    case ended(JobResult)
-  }
+  typealias Verdict<Answer: Sendable> = UpstreamVerdict<Answer>
 
   /// Asks, following redirects on the same origin.
   ///
@@ -94,9 +88,7 @@ public final class GitHubGate: Sendable {
     let grant: Budgets.Grant
     switch admission {
     case .granted(let given): grant = given
-    case .wait(let delay, .disabled), .wait(let delay, .none):
-      return .ended(.retry(after: delay ?? .seconds(60), error: "upstream/unauthorized: no credential is good"))
-    case .wait(let delay, _): return .ended(.snooze(delay ?? .seconds(60)))
+    case .wait(let delay, let refusal): return Verdict(refusal, delay)
     }
     let secret = secrets.withLock { $0[grant.credential] ?? nil }
     let isConditional = validators != nil && grant.credential == preferred
@@ -108,7 +100,7 @@ public final class GitHubGate: Sendable {
           .get, call.url, fields: call.fields, maxBytes: call.maxBytes, timeout: call.timeout))
     } catch let failure as HTTPClient.Failure {
       try await budgets.settle(grant, Budgets.Answer(.lost))
-      return .ended(GitHubGate.result(of: failure))
+      return Verdict(failure)
     } catch {
       try await budgets.settle(grant, Budgets.Answer(.lost))
       throw error
@@ -118,61 +110,7 @@ public final class GitHubGate: Sendable {
       receivedAt: Instant.now.microseconds / 1_000_000)
     let reply = request.reply(to: answer, from: service)
     let isFree = if case .notModified = reply.outcome { secret != nil } else { false }
-    try await budgets.settle(grant, GitHubGate.settlement(of: reply, refund: isFree ? 1 : 0))
-    return GitHubGate.verdict(reply.outcome, credential: grant.credential)
-  }
-
-  private static func settlement<Answer>(of reply: Reply<Answer>, refund: Int) -> Budgets.Answer {
-    var settlement = Budgets.Answer(.ok)
-    if let budget = reply.budget {
-      settlement.resource = budget.resource
-      settlement.limit = budget.limit
-      settlement.remaining = budget.remaining
-      settlement.reset = budget.secondsToReset.map { .seconds($0) }
-    }
-    settlement.refund = refund
-    switch reply.outcome {
-    case .limited(let limit):
-      settlement.outcome = limit.kind == .primary ? .spent : .limited
-      if limit.kind == .primary { settlement.reset = settlement.reset ?? .seconds(limit.seconds) }
-      if limit.kind == .secondary, limit.isNamed { settlement.blockedFor = .seconds(limit.seconds) }
-    case .unauthorized: settlement.outcome = .unauthorized
-    default: break
-    }
-    return settlement
-  }
-
-  private static func verdict<Answer>(_ outcome: Outcome<Answer>, credential: String) -> Verdict<Answer> {
-    switch outcome {
-    case .ok, .notModified, .moved, .gone: .answered(outcome, credential: credential)
-    case .limited(let limit): .ended(.snooze(.seconds(limit.seconds)))
-    case .unauthorized: .ended(.snooze(.milliseconds(10)))  // with another credential, if there is one
-    case .transient(let status, let retryAfter):
-      .ended(
-        .retry(
-          after: retryAfter.map { .seconds($0) }, error: "upstream/offline: the upstream answers with status \(status)")
-      )
-    case .refused(let refusal): .ended(.discard(error: "upstream/refused: \(GitHubGate.name(refusal))"))
-    case .invalid(let malformed): .ended(.retry(error: "upstream/invalid-answer: \(malformed)"))
-    }
-  }
-
-  private static func name(_ refusal: Refusal) -> String {
-    switch refusal {
-    case .blocked: "the upstream has blocked this"
-    case .singleSignOn: "the token needs a single sign-on session"
-    case .forbidden: "the upstream forbids this"
-    case .version: "the upstream does not know our version of its API"
-    case .request(let status, _): "the upstream answers with status \(status)"
-    }
-  }
-
-  private static func result(of failure: HTTPClient.Failure) -> JobResult {
-    switch failure {
-    case .tooLarge, .invalidAnswer: .retry(error: "upstream/invalid-answer: \(failure)")
-    case .refusedAddress, .refusedProtocol, .refusedOrigin, .invalidRequest:
-      .discard(error: "upstream/refused-address: \(failure)")
-    default: .retry(error: "upstream/offline: \(failure)")
-    }
+    try await budgets.settle(grant, Budgets.Answer(reply, refund: isFree ? 1 : 0))
+    return Verdict(reply.outcome, credential: grant.credential)
   }
 }
