@@ -9,50 +9,70 @@ struct GifEndpoints: Sendable {
   let kind: GifQuestion.Kind
 
   func trending(_ request: Request) async throws -> Response {
-    let parameters = GifParameters(request.target)
-    let page = try parameters.page()
-    return try await answer(
-      request, .trending, try parameters.choices().merging(page ?? [:]) { $1 }, isBeyond: page == nil)
+    try await answer(request) { parameters throws(APIError) in
+      let page = try parameters.page()
+      return (.trending, try parameters.choices().merging(page ?? [:]) { $1 }, page == nil)
+    }
   }
 
   func search(_ request: Request) async throws -> Response {
-    let parameters = GifParameters(request.target)
-    let page = try parameters.page()
-    return try await answer(
-      request, .search(try parameters.text("q")), try parameters.choices().merging(page ?? [:]) { $1 },
-      isBeyond: page == nil)
+    try await answer(request) { parameters throws(APIError) in
+      let page = try parameters.page()
+      return (
+        .search(try parameters.text("q")), try parameters.choices().merging(page ?? [:]) { $1 }, page == nil
+      )
+    }
   }
 
   func tags(_ request: Request) async throws -> Response {
-    let parameters = GifParameters(request.target)
-    return try await answer(
-      request, .tags(try parameters.text("q")), ["limit": try parameters.limit(standard: 5)])
+    try await answer(request) { parameters throws(APIError) in
+      (.tags(try parameters.text("q")), ["limit": try parameters.limit(standard: 5)], false)
+    }
   }
 
   func random(_ request: Request) async throws -> Response {
-    try await answer(request, .random(tag: try GifParameters(request.target).optionalText("tag")))
+    try await answer(request) { parameters throws(APIError) in
+      (.random(tag: try parameters.optionalText("tag")), [:], false)
+    }
   }
 
   func several(_ request: Request) async throws -> Response {
-    try await answer(request, .several(ids: try GifParameters(request.target).ids()))
+    try await answer(request) { parameters throws(APIError) in (.several(ids: try parameters.ids()), [:], false) }
   }
 
   func show(_ request: Request) async throws -> Response {
     let id = request.parameters["id"] ?? ""
-    guard GifQuestion.isID(id) else { throw GifProblem.notFound }
-    return try await answer(request, .one(id: id))
+    return try await answer(request) { _ throws(APIError) in
+      guard GifQuestion.isID(id) else { throw GifProblem.notFound }
+      return (.one(id: id), [:], false)
+    }
   }
 
+  /// Endpoint, parameters, and whether the page begins beyond the last one.
+  private typealias Reading = (GifQuestion.Endpoint, [String: String], isBeyond: Bool)
+
+  /// Nobody is told what is wrong with a question, and while the relay is off nobody at all.
   private func answer(
-    _ request: Request, _ endpoint: GifQuestion.Endpoint, _ parameters: [String: String] = [:], isBeyond: Bool = false
+    _ request: Request, _ read: (GifParameters) throws(APIError) -> Reading
   ) async throws -> Response {
-    let question = GifQuestion(kind, endpoint, parameters, rating: try GifParameters(request.target).rating())
     let reads = GifReads(services: services)
+    let token = try GifParameters.token(of: request)
+    let question: GifQuestion
+    let isBeyond: Bool
+    do throws(APIError) {
+      let parameters = GifParameters(request.target)
+      let (endpoint, items, beyond) = try read(parameters)
+      question = GifQuestion(kind, endpoint, items, rating: try parameters.rating())
+      isBeyond = beyond
+    } catch {
+      try await reads.admit(token)
+      throw error
+    }
     if isBeyond {
-      try await reads.admit(question, request)
+      try await reads.admit(token)
       return Answers.document(GifBody.empty, for: request, ["Cache-Status": "magpie; hit"])
     }
-    let delivery = try await reads.find(question, request)
+    let delivery = try await reads.find(question, request, token: token)
     if delivery.value.status == 404 { throw GifProblem.notFound }
     return Answers.document(
       GifBody.write(delivery.value), for: request, delivery.fields(delivery.value.freshness))

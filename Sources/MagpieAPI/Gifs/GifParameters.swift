@@ -14,8 +14,9 @@ struct GifParameters {
 
   /// Whoever asks, by the field or, as GIPHY's clients have it, by `api_key`.
   static func token(of request: Request) throws(APIError) -> [UInt8] {
-    if request[.authorization] != nil { return try Authorization.tokenHash(of: request, allowsTokenScheme: true) }
-    guard let key = request.target.query["api_key"], !key.isEmpty else { throw APIError.unauthenticated }
+    guard request[.authorization] == nil, let key = request.target.query["api_key"], !key.isEmpty else {
+      return try Authorization.tokenHash(of: request, allowsTokenScheme: true)
+    }
     guard let secret = Secret(key, kind: .token) else { throw APIError.badCredentials }
     return secret.hash
   }

@@ -11,12 +11,11 @@ struct GifReads: Sendable {
   let services: Services
 
   /// Refuses nobodies, and everybody while the relay is off.
-  func admit(_ question: GifQuestion, _ request: Request) async throws {
-    _ = try await known(question, GifParameters.token(of: request))
+  func admit(_ token: [UInt8]) async throws {
+    _ = try await known(GifQuestion(.gifs, .trending, rating: nil), token)
   }
 
-  func find(_ question: GifQuestion, _ request: Request) async throws -> Delivery<StoredGifs> {
-    let token = try GifParameters.token(of: request)
+  func find(_ question: GifQuestion, _ request: Request, token: [UInt8]) async throws -> Delivery<StoredGifs> {
     let wish = Wish(request)
     var timing = Timing()
     let (head, stored) = try await known(question, token, &timing)

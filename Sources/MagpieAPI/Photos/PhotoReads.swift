@@ -26,7 +26,8 @@ struct PhotoReads: Sendable {
 
   /// - Parameter id: only this item matters.
   func find(_ collection: PhotoCollection, id: String? = nil, _ request: Request) async throws -> Found {
-    let token = request[.authorization] == nil ? nil : try Authorization.tokenHash(of: request, allowsTokenScheme: true)
+    var token: [UInt8]?
+    if request[.authorization] != nil { token = try Authorization.tokenHash(of: request, allowsTokenScheme: true) }
     let wish = Wish(request)
     var timing = Timing()
     let reading = try await read(collection, id, token, &timing)

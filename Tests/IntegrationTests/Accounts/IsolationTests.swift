@@ -44,7 +44,9 @@ import Testing
     case "GET /v1/favorites/{kind}/{id}", "PUT /v1/favorites/{kind}/{id}", "DELETE /v1/favorites/{kind}/{id}":
       return favorite
     case "GET /v1/jobs/{id}", "DELETE /v1/jobs/{id}": return .named(["id": anns.job], ["id": never.job])
-    default: return route.contains(" /github/") ? .shared : nil
+    default:
+      if route.contains(" /jsonplaceholder/") || route.contains(" /images/placeholder/") { return .open }
+      return route.contains(" /github/") || route.contains(" /giphy/") ? .shared : nil
     }
   }
 
