@@ -17,7 +17,7 @@ from harness import contenders, data, lists, load, process, queue, refresh, repo
 
 BENCHMARKS = pathlib.Path(__file__).parent.resolve()
 IDLE_CONNECTIONS = 10_000
-GROUPS = ["hello", "favorites", "followers", "queue", "refresh", "lists", "start", "idle", "storm"]
+GROUPS = ["hello", "favorites", "followers", "photos", "queue", "refresh", "lists", "start", "idle", "storm"]
 
 
 def arguments():
@@ -77,6 +77,11 @@ class Run:
         if self.wants("followers"):
             data.require_same_answers(magpie, starlette, self.requests["followers"], 100)
             groups["followers"] = self.followers(magpie, starlette)
+        if self.wants("photos"):
+            before = magpie.resident_megabytes()
+            data.require_same_answers(magpie, starlette, self.requests["photos"], 5000)
+            self.bar("memory that 5,000 photos take", 4, "MB", at_most=True).add(magpie.resident_megabytes() - before)
+            groups["photos"] = self.photos(magpie, starlette)
         return groups
 
     def hello(self, magpie, nginx):
@@ -117,6 +122,15 @@ class Run:
     def followers(self, magpie, starlette):
         requests = self.requests["followers"]
         bar = self.bar("followers page of 100: req/s of Starlette", 4.0)
+        turns = {
+            "magpie": lambda seconds: load.wrk(magpie, requests, seconds),
+            "starlette": lambda seconds: load.wrk(starlette, requests, seconds),
+        }
+        return turns, lambda results: bar.add(ratio(results, "magpie", "starlette"))
+
+    def photos(self, magpie, starlette):
+        requests = self.requests["photos"]
+        bar = self.bar("all 5,000 photos: req/s of Starlette", 3.0)
         turns = {
             "magpie": lambda seconds: load.wrk(magpie, requests, seconds),
             "starlette": lambda seconds: load.wrk(starlette, requests, seconds),
@@ -228,7 +242,7 @@ def main():
     facts = report.machine()
     with tempfile.TemporaryDirectory(prefix="magpie-bench.") as directory:
         run = Run(options, pathlib.Path(directory))
-        if set(options.only) & {"hello", "favorites", "followers"}:
+        if set(options.only) & {"hello", "favorites", "followers", "photos"}:
             run.compare()
         if run.wants("queue"):
             run.queue()

@@ -21,6 +21,7 @@ def magpie(binary, directory, name="magpie", more=None):
             "MAGPIE_LOG_LEVEL": "warning",
             "MAGPIE_TTL_PROFILE": "86400",
             "MAGPIE_TTL_LIST": "86400",
+            "MAGPIE_TTL_PHOTOS": "86400",
             **(more or {}),
         },
     )

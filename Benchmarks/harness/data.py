@@ -26,13 +26,15 @@ def write_requests(directory, tokens):
     shuffle.shuffle(favorites)
     shuffle.shuffle(followers)
     files = {}
-    for name, requests in {"favorites": favorites, "followers": followers}.items():
+    photos = [(PHOTOS, "")]
+    for name, requests in {"favorites": favorites, "followers": followers, "photos": photos}.items():
         files[name] = directory / f"{name}.requests"
         files[name].write_text("".join(f"{path}\t{token}\n" for path, token in requests))
     return files
 
 
 FAVORITES = "/v1/favorites?limit=20"
+PHOTOS = "/jsonplaceholder/photos"
 
 
 def followers_path(owner, page):
@@ -43,9 +45,10 @@ def require_same_answers(left, right, requests, count):
     """Both servers must do the same work, or a ratio between them says nothing. Addresses of their own may differ."""
     for line in requests.read_text().splitlines()[:20]:
         path, token = line.split("\t")
+        credentials = {"Authorization": f"Bearer {token}"} if token else {}
         answers = []
         for server in (left, right):
-            status, body = server.get(path, {"Authorization": f"Bearer {token}"})
+            status, body = server.get(path, credentials)
             if status != 200:
                 raise RuntimeError(f"{server.name} answers {path} with {status}: {body[:200]!r}")
             document = json.loads(body.replace(f"127.0.0.1:{server.port}".encode(), b"SERVER"))

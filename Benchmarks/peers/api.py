@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 from contextlib import asynccontextmanager
 
 import asyncpg
@@ -20,6 +21,8 @@ FAVORITES = (SQL / "favorites.sql").read_text()
 FOLLOWERS = (SQL / "followers.sql").read_text()
 DOCUMENTS = (SQL / "documents.sql").read_text()
 STARRED = (SQL / "starred.sql").read_text()
+PHOTOS = (SQL / "photos.sql").read_text()
+PHOTO_DOCUMENTS = (SQL / "photo_documents.sql").read_text()
 PUBLIC = os.environ["PEER_PUBLIC_URL"]
 UPSTREAM = '"https://api.github.com/'
 MIRROR = f'"{PUBLIC}/github/'
@@ -127,10 +130,34 @@ async def followers(request):
         **{"cache-status": "magpie; hit", "magpie-coverage": f"{head['members']}/{head['expected']}"})
 
 
+PLACEHOLDER = re.compile(r"https://via\.placeholder\.com/([0-9]+)/([0-9a-f]+)")
+edition = (0, b"", "")
+
+
+async def photos(request):
+    """All of them, remembered as they are answered by their generation, as Magpie does."""
+    global edition
+    async with pool.acquire() as connection:
+        head = await connection.fetchrow(PHOTOS)
+        if edition[0] != head["generation"]:
+            rows = await connection.fetch(PHOTO_DOCUMENTS)
+            place = rf"{PUBLIC}/images/placeholder/\1/\2.png"
+            body = ("[" + ",\n".join(PLACEHOLDER.sub(place, row["document"]) for row in rows) + "]").encode()
+            edition = (head["generation"], body, '"' + hashlib.sha256(body).hexdigest()[:32] + '"')
+    headers = {
+        "etag": edition[2], "cache-control": "public, no-cache", "cache-status": "magpie; hit", "age": str(int(head["age"])),
+        "magpie-fetched-at": head["fetched_at"].isoformat(), "magpie-validated-at": head["validated_at"].isoformat(),
+    }
+    if request.headers.get("if-none-match") == edition[2]:
+        return Response(status_code=304, headers=headers)
+    return Response(edition[1], media_type="application/json", headers=headers)
+
+
 app = Starlette(
     routes=[
         Route("/v1/favorites", favorites),
         Route("/github/users/{login}/followers", followers),
+        Route("/jsonplaceholder/photos", photos),
     ],
     lifespan=lifespan,
 )

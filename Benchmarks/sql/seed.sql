@@ -63,6 +63,14 @@ from magpie.account a, generate_series(1, 20) i, lateral (select 100001 + (a.id 
   join person p using (id)
 where a.username like 'bench-%'
 order by a.id, i;
+
+-- As the photo service lays them out.
+select magpie.publish_photos('photos', array_agg(n::bigint order by n), array_agg(((n - 1) / 50 + 1)::bigint order by n),
+  array_agg(title order by n), array_agg(format(
+    E'{\n    "albumId": %s,\n    "id": %s,\n    "title": "%s",\n    "url": "https://via.placeholder.com/600/%s",\n    "thumbnailUrl": "https://via.placeholder.com/150/%s"\n  }',
+    (n - 1) / 50 + 1, n, title, color, color) order by n), '', null, null)
+from generate_series(1, 5000) n,
+  lateral (select 'accusamus beatae ad facilis cum similique qui ' || md5(n::text) as title, substr(md5(n::text), 1, 6) as color) x;
 commit;
 
 vacuum analyze;
