@@ -23,7 +23,7 @@ struct StartAndEndTests {
         return connection >= 0
       }
       program.signal(SIGTERM)
-      #expect(try await program.waitForEnd(within: .seconds(20)) == .exit(0))
+      #expect(try await program.waitForEnd() == .exit(0))
       #expect(program.log == "")
     }
   }

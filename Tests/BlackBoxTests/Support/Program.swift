@@ -78,7 +78,7 @@ final class Program: Sendable {
   /// Waits for the end.
   ///
   /// - Throws: `NeverHappened`.
-  func waitForEnd(within limit: Duration = .seconds(20)) async throws -> End {
+  func waitForEnd(within limit: Duration = .seconds(120)) async throws -> End {
     try await eventually(within: limit) { end != nil }
     return end ?? .exit(-1)
   }

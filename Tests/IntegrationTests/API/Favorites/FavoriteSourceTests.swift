@@ -41,7 +41,7 @@ import UpstreamSimulator
           $0["id"]?.string
         } == ["@hubot"])
       world.simulator.clearFaults()
-      try await eventually(within: .seconds(20), "the name has its id") {
+      try await eventually("the name has its id") {
         try await world.makeJobsDue()
         return try await world.get("/v1/favorites/github-user/\(id)", as: token).status == 200
       }
@@ -109,7 +109,7 @@ import UpstreamSimulator
       world.simulator.add(Fault(.reset, on: "/users/ghost"))
       #expect(try await world.send(.put, path, as: token, body: #"{"note": "who"}"#).json["state"]?.string == "pending")
       world.simulator.clearFaults()
-      try await eventually(within: .seconds(20), "the name is known to be nobody's") {
+      try await eventually("the name is known to be nobody's") {
         try await world.makeJobsDue()
         return try await world.get(path, as: token).json["state"]?.string == "gone"
       }
