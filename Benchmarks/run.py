@@ -17,7 +17,9 @@ from harness import contenders, data, lists, load, process, queue, refresh, repo
 
 BENCHMARKS = pathlib.Path(__file__).parent.resolve()
 IDLE_CONNECTIONS = 10_000
-GROUPS = ["hello", "favorites", "followers", "photos", "queue", "refresh", "lists", "start", "idle", "storm"]
+GROUPS = [
+    "hello", "favorites", "favorites-size", "followers", "photos", "queue", "refresh", "lists", "start", "idle", "storm",
+]
 
 
 def arguments():
@@ -36,8 +38,8 @@ class Run:
         self.binary = str((options.bin / "magpie").resolve())
         self.bars = []
         self.measured = collections.defaultdict(list)
-        self.tokens = data.prepare(self.binary, BENCHMARKS)
-        self.requests = data.write_requests(directory, self.tokens)
+        self.tokens, sized = data.prepare(self.binary, BENCHMARKS)
+        self.requests = data.write_requests(directory, self.tokens, sized)
 
     def bar(self, *values, **named):
         self.bars.append(report.Bar(*values, **named))
@@ -74,6 +76,8 @@ class Run:
         if self.wants("favorites"):
             data.require_same_answers(magpie, starlette, self.requests["favorites"], 20)
             groups["favorites"] = self.favorites(magpie, starlette)
+        if self.wants("favorites-size"):
+            groups["favorites-size"] = self.favorites_size(magpie)
         if self.wants("followers"):
             data.require_same_answers(magpie, starlette, self.requests["followers"], 100)
             groups["followers"] = self.followers(magpie, starlette)
@@ -116,6 +120,23 @@ class Run:
             speed.add(ratio(results, "magpie", "starlette"))
             tail.add(ratio(results, "magpie", "starlette", "p99_ms"))
             bare.add(ratio(results, "magpie", "pgbench"))
+
+        return turns, judge
+
+    def favorites_size(self, magpie):
+        """What it costs to have many favorites: on a page of them, and on a list that says which of its people are among them."""
+        small, large = data.SIZES
+        page = self.bar(f"favorites page with {large:,} of them: time of one with {small}", 1.5, at_most=True)
+        beside = self.bar(f"followers page beside {large:,} favorites: req/s of one beside {small}", 0.85)
+        turns = {
+            f"{name} {size}": lambda seconds, name=name, size=size: load.wrk(
+                magpie, self.requests[f"{name} {size}"], seconds)
+            for name in ("favorites of", "followers beside") for size in data.SIZES
+        }
+
+        def judge(results):
+            page.add(ratio(results, f"favorites of {small}", f"favorites of {large}"))
+            beside.add(ratio(results, f"followers beside {large}", f"followers beside {small}"))
 
         return turns, judge
 
@@ -242,7 +263,7 @@ def main():
     facts = report.machine()
     with tempfile.TemporaryDirectory(prefix="magpie-bench.") as directory:
         run = Run(options, pathlib.Path(directory))
-        if set(options.only) & {"hello", "favorites", "followers", "photos"}:
+        if set(options.only) & {"hello", "favorites", "favorites-size", "followers", "photos"}:
             run.compare()
         if run.wants("queue"):
             run.queue()

@@ -9,16 +9,17 @@ PAGES = range(1, 10)  # of ten: the last one has no `next`, which the peer does 
 
 
 def prepare(binary, benchmarks):
-    """The tokens of the accounts."""
+    """The tokens of the accounts with 20 favorites each, and those of the one with 100 and the one with 10,000."""
     subprocess.run([binary, "migrate"], check=True)
     seed = subprocess.run(
         ["psql", "-XqAt", "-U", "postgres", "-d", "magpie", "-f", str(benchmarks / "sql" / "seed.sql")],
         check=True, stdout=subprocess.PIPE, text=True,
     ).stdout.split()
-    return [word for word in seed if word.startswith("mgp_")]
+    tokens = [word for word in seed if word.startswith("mgp_")]
+    return tokens[:-2], tokens[-2:]
 
 
-def write_requests(directory, tokens):
+def write_requests(directory, tokens, sized):
     """A file of requests for each path of interest, in an order that is the same in every run."""
     shuffle = random.Random(7)
     favorites = [(FAVORITES, token) for token in tokens]
@@ -26,13 +27,17 @@ def write_requests(directory, tokens):
     shuffle.shuffle(favorites)
     shuffle.shuffle(followers)
     files = {}
-    photos = [(PHOTOS, "")]
-    for name, requests in {"favorites": favorites, "followers": followers, "photos": photos}.items():
+    lists = {"favorites": favorites, "followers": followers, "photos": [(PHOTOS, "")]}
+    for size, token in zip(SIZES, sized):
+        lists[f"favorites of {size}"] = [(FAVORITES, token)]
+        lists[f"followers beside {size}"] = [(followers_path(owner, 5), token) for owner in OWNERS]
+    for name, requests in lists.items():
         files[name] = directory / f"{name}.requests"
         files[name].write_text("".join(f"{path}\t{token}\n" for path, token in requests))
     return files
 
 
+SIZES = (100, 10_000)
 FAVORITES = "/v1/favorites?limit=20"
 PHOTOS = "/jsonplaceholder/photos"
 

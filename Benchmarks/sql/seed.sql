@@ -1,5 +1,5 @@
--- The data of a benchmark run, from fixed numbers: 1,000 accounts with 20 favorites each, and 50 people with 1,000 followers each
--- out of 10,000, stored through the functions that the worker uses. Run by a superuser; prints one token an account.
+-- The data of a benchmark run, from fixed numbers: 1,000 accounts with 20 favorites each, one with 100 and one with 10,000, and
+-- 50 people with 1,000 followers each out of 10,000, stored through the functions that the worker uses. Run by a superuser; prints one token an account.
 \set ON_ERROR_STOP on
 begin;
 
@@ -55,10 +55,10 @@ select n, magpie.new_secret('mgp_') as token from generate_series(1, 1000) n;
 insert into magpie.account (username) select 'bench-' || n from visitor;
 insert into magpie.session (account_id, token_hash, token_hint)
 select a.id, sha256(v.token::bytea), right(v.token, 4) from visitor v join magpie.account a on a.username = 'bench-' || v.n;
-insert into magpie.favorite (account_id, kind, subject_id, title, subtitle, url, image, note, tags, added_at)
+insert into magpie.favorite (account_id, kind, subject_id, title, subtitle, url, image, note, tags, added_at, snapshot)
 select a.id, 'github-user', p.id::text, p.login, 'User', 'https://github.com/' || p.login,
   'https://avatars.githubusercontent.com/u/' || p.id || '?v=4', 'seen at the conference', '{swift,server}',
-  timestamptz '2026-01-01 00:00:00Z' + make_interval(mins => i)
+  timestamptz '2026-01-01 00:00:00Z' + make_interval(mins => i), '{}'
 from magpie.account a, generate_series(1, 20) i, lateral (select 100001 + (a.id * 97 + i * 41) % 10000 as id) pick
   join person p using (id)
 where a.username like 'bench-%'
@@ -71,7 +71,19 @@ select magpie.publish_photos('photos', array_agg(n::bigint order by n), array_ag
     (n - 1) / 50 + 1, n, title, color, color) order by n), '', null, null)
 from generate_series(1, 5000) n,
   lateral (select 'accusamus beatae ad facilis cum similique qui ' || md5(n::text) as title, substr(md5(n::text), 1, 6) as color) x;
+
+-- Two that differ in how much they have and in nothing else.
+create temporary table sized as
+select 'size-' || size as username, size, magpie.new_secret('mgp_') as token from unnest(array[100, 10000]) size;
+insert into magpie.account (username) select username from sized order by size;
+insert into magpie.session (account_id, token_hash, token_hint)
+select a.id, sha256(s.token::bytea), right(s.token, 4) from sized s join magpie.account a using (username);
+insert into magpie.favorite (account_id, kind, subject_id, note, tags, added_at, snapshot)
+select a.id, 'github-user', p.id::text, 'seen at the conference', '{swift,server}',
+  timestamptz '2026-01-01 00:00:00Z' + make_interval(mins => p.id % 10000), '{}'
+from sized s join magpie.account a using (username), person p where p.id > 110000 - s.size;
 commit;
 
 vacuum analyze;
 select token from visitor order by n;
+select token from sized order by size;

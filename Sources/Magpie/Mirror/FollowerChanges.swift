@@ -56,7 +56,7 @@ public struct FollowerChanges: Sendable {
 
   /// Lends the items of the people, as lists show them, with the asking account's tags; `nil` for who was only named.
   public func forEachEvent(_ body: (_ event: Event, _ item: [UInt8]?, _ favoriteTags: [String]?) -> Void) {
-    for event in events { body(event, event.item, list.starred?.tags?[event.member]) }
+    for event in events { body(event, event.item, list.starred?.tags?[event.member]?.tags) }
   }
 
   static func query(_ kind: FollowKind, of person: Person, _ range: ChangesRange, token: [UInt8]) -> Query {

@@ -1,11 +1,30 @@
 import EventLoop
+import JSONText
 import Postgres
+
+/// Tags of something starred, and the same as JSON: a page of a hundred people who are all starred was half as quick while each
+/// of their tags was written anew. What has the same tags shares them.
+public final class StarTags: Sendable {
+  /// In order.
+  public let tags: [String]
+  /// An array of texts.
+  public let document: [UInt8]
+
+  init(_ tags: [String]) {
+    self.tags = tags
+    var writer = JSONWriter()
+    writer.beginArray()
+    for tag in tags { writer.string(tag) }
+    writer.endArray()
+    document = writer.bytes
+  }
+}
 
 /// The people, or the repositories, an account has starred, with its tags for them, at one version of its favorites.
 struct StarredPeople: Sendable {
   let version: Int64
   /// By the person's id. `nil` when there are too many to be kept.
-  let tags: [Int64: [String]]?
+  let tags: [Int64: StarTags]?
 
   /// People kept for one account. Who has more is looked up page by page.
   static let maxPeople = 20_000
@@ -37,10 +56,15 @@ struct StarredPeople: Sendable {
       tags = nil
       return
     }
-    var tags: [Int64: [String]] = [:]
+    var tags: [Int64: StarTags] = [:]
+    // Most have the same few tags.
+    var known: [[String]: StarTags] = [:]
     for row in rows {
       guard let id = try row.decode(Int64?.self, at: 1) else { continue }
-      tags[id] = try row.decode([String].self, at: 2)
+      let texts = try row.decode([String].self, at: 2)
+      let shared = known[texts] ?? StarTags(texts)
+      known[texts] = shared
+      tags[id] = shared
     }
     self.tags = tags
   }

@@ -56,7 +56,7 @@ public struct StoredList: Sendable {
   public var size: Int { items.reduce(0) { $0 + $1.count } }
 
   /// The asking account's tags for those members it has starred, by their place in this part.
-  public var favoriteTags: [(index: Int, tags: [String])] {
+  public var favoriteTags: [(index: Int, tags: StarTags)] {
     guard let tags = starred?.tags, !tags.isEmpty else { return [] }
     return ids.indices.compactMap { index in tags[ids[index]].map { (index, $0) } }
   }
@@ -64,6 +64,12 @@ public struct StoredList: Sendable {
   /// Lends each member's item, with the asking account's tags if it has starred the member.
   @inline(__always)
   public func forEachMember(_ body: (_ item: [UInt8], _ favoriteTags: [String]?) -> Void) {
+    forEachStarredMember { body($0, $1?.tags) }
+  }
+
+  /// The same, with the tags as JSON beside them.
+  @inline(__always)
+  public func forEachStarredMember(_ body: (_ item: [UInt8], _ favoriteTags: StarTags?) -> Void) {
     guard let tags = starred?.tags, !tags.isEmpty else {
       for item in items { body(item, nil) }
       return

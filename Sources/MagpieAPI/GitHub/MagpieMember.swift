@@ -41,6 +41,7 @@ enum MagpieMember {
   /// What most items are completed with, and what comes before the next one.
   private static let plainEnd = Array(#"{"favorite":false,"tags":[]}}"#.utf8)
   private static let plainEndAndComma = plainEnd + [UInt8(ascii: ",")]
+  private static let starredBegin = Array(#"{"favorite":true,"tags":"#.utf8)
 
   /// The document of a list in pieces, the remembered items among them as they are: to put a page together cost a quarter of
   /// the answer.
@@ -49,15 +50,18 @@ enum MagpieMember {
     pieces.reserveCapacity(2 * list.count + 2)
     pieces.append([UInt8(ascii: "[")])
     var left = list.count
-    list.forEachMember { item, favoriteTags in
+    // Those who have the same tags end alike.
+    var ends: [ObjectIdentifier: [UInt8]] = [:]
+    list.forEachStarredMember { item, favoriteTags in
       left -= 1
       pieces.append(item)
       guard let favoriteTags else { return pieces.append(left > 0 ? plainEndAndComma : plainEnd) }
-      var writer = JSONWriter()
-      writer.beginObject()
-      writeFavorite(favoriteTags, to: &writer)
-      writer.endObject()
-      pieces.append(writer.bytes + (left > 0 ? Array("},".utf8) : Array("}".utf8)))
+      guard left > 0 else { return pieces.append(starredBegin + favoriteTags.document + Array("}}".utf8)) }
+      let identity = ObjectIdentifier(favoriteTags)
+      if let end = ends[identity] { return pieces.append(end) }
+      let end = starredBegin + favoriteTags.document + Array("}},".utf8)
+      ends[identity] = end
+      pieces.append(end)
     }
     pieces.append([UInt8(ascii: "]")])
     return pieces
