@@ -32,7 +32,7 @@ extension Favorites {
           """
         ).first?.decode((Int64, String).self)
       else { return .edit(.missing) }
-      if let expected, !expected.contains(version) {
+      if let expected, expected != Favorites.anyVersion, !expected.contains(version) {
         return .edit(.conflict(document: Array(document.utf8), version: version))
       }
       guard let rank = try await Favorites.rank(for: kind, id, at: place, in: transaction) else { return .noNeighbor }

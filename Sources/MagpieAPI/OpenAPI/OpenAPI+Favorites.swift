@@ -19,7 +19,7 @@ extension OpenAPI {
     Operation(
       method: .post, path: "/v1/favorites/{kind}/{id}/restore", id: "restoreFavorite", tag: "favorites",
       summary: "Brings a removed favorite back as it was: note, tags, collections, place, and when it was added.",
-      parameters: ["favoriteKind", "favoriteID"],
+      parameters: ["favoriteKind", "favoriteID", "idempotencyKey"],
       answers: [
         .init(status: 201, description: "It is back.", schema: "Favorite", headers: tagged),
         .init(status: 200, description: "It was there.", schema: "Favorite", headers: tagged),
@@ -34,7 +34,7 @@ extension OpenAPI {
     Operation(
       method: .post, path: "/v1/collections", id: "createCollection", tag: "favorites",
       summary: "Makes a collection; its id may be made up by the app, so that doing it twice is doing it once.",
-      body: "NewCollection",
+      parameters: ["idempotencyKey"], body: "NewCollection",
       answers: [
         .init(status: 201, description: "It is new.", schema: "Collection", headers: tagged + ["Location"]),
         .init(status: 200, description: "The very same was there.", schema: "Collection", headers: tagged),
@@ -73,7 +73,7 @@ extension OpenAPI {
         "Brings favorites in, all or nothing: an export, an app's list of people (`login`, `avatarUrl`) or GIFs, CSV "
         + "(`text/csv`), or a browser's bookmarks (`text/html`). At most \(ImportReader.maxBody >> 20) MiB. An export's items "
         + "become as they stand there; what else the account has stays.",
-      parameters: ["exportFormat"], body: "Import",
+      parameters: ["exportFormat", "idempotencyKey"], body: "Import",
       answers: [.init(status: 200, description: "What it did.", schema: "ImportResult")],
       refusals: [
         (400, "InvalidJSON"), (403, "InsufficientScope"), (413, "TooLarge"), (415, "UnsupportedMediaType"),
@@ -81,7 +81,8 @@ extension OpenAPI {
       ]),
     Operation(
       method: .post, path: "/v1/activity", id: "recordActivity", tag: "favorites",
-      summary: "Counts that something was copied, shared or opened.", body: "NewActivity",
+      summary: "Counts that something was copied, shared or opened.", parameters: ["idempotencyKey"],
+      body: "NewActivity",
       answers: [.init(status: 200, description: "How often, by now.", schema: "ActivityCount")],
       refusals: [
         (400, "InvalidJSON"), (403, "InsufficientScope"), (413, "TooLarge"), (422, "Invalid"), (503, "Unavailable"),

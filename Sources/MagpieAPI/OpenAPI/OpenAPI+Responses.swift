@@ -1,3 +1,5 @@
+import Magpie
+
 extension OpenAPI {
   /// Refusals, all problem documents. The codes are those that the operation can end with.
   static let responses: KeyValuePairs<String, String> = [
@@ -12,7 +14,7 @@ extension OpenAPI {
     "InvalidCursor": problem("`request/invalid-cursor`: not one of this list."),
     "Invalid": problem(
       "`request/invalid-body`, `request/invalid-parameter`, `request/invalid-value`, of full accounts "
-        + "`favorites/limit-reached`, of searches also `github/search-refused` "
+        + "`favorites/limit-reached` (\(Favorites.maxCount) favorites, \(Collections.maxCount) collections), of searches also `github/search-refused` "
         + "and `github/search-cap`; `errors` says where."),
     "TooLarge": problem("The body is longer than the request may have."),
     "NotFound": problem(

@@ -51,7 +51,9 @@ struct AboutEndpoints: Sendable {
       ("note_bytes", FavoriteBody.maxNote), ("tags", FavoriteBody.maxTags), ("tag_characters", FavoriteBody.maxTag),
       ("rank_bytes", FavoriteBody.maxRank), ("snapshot_bytes", FavoriteBody.maxSnapshot),
       ("page_size", PageRequest.maxPageSize), ("favorites_page_size", FavoriteEndpoints.maxPageSize),
-      ("wait_seconds", Wish.maxWait),
+      ("wait_seconds", Wish.maxWait), ("favorites", Favorites.maxCount), ("collections", Collections.maxCount),
+      ("collections_of_a_favorite", FavoriteBody.maxCollections), ("collection_name_characters", Collections.maxName),
+      ("import_bytes", ImportReader.maxBody),
     ] {
       writer.key(name)
       writer.int(value)

@@ -25,7 +25,9 @@ import Testing
   struct Belongings: Sendable {
     var session: String
     var job: String
-    static let nobodys = Belongings(session: UUID().description, job: "999999999")
+    var collection: String
+    static let nobodys = Belongings(
+      session: UUID().description, job: "999999999", collection: UUID().description)
   }
 
   private static func kind(of route: String, _ anns: Belongings) -> Kind? {
@@ -38,11 +40,15 @@ import Testing
       return .open
     case "GET /v1/sessions", "DELETE /v1/sessions/current", "GET /v1/account", "PATCH /v1/account",
       "DELETE /v1/account",
-      "PUT /v1/account/password", "GET /v1/favorites":
+      "PUT /v1/account/password", "GET /v1/favorites", "GET /v1/collections", "POST /v1/collections",
+      "GET /v1/account/export", "POST /v1/account/import", "POST /v1/activity", "GET /v1/widget":
       return .own
     case "DELETE /v1/sessions/{id}": return .named(["id": anns.session], ["id": never.session])
-    case "GET /v1/favorites/{kind}/{id}", "PUT /v1/favorites/{kind}/{id}", "DELETE /v1/favorites/{kind}/{id}":
+    case "GET /v1/favorites/{kind}/{id}", "PUT /v1/favorites/{kind}/{id}", "DELETE /v1/favorites/{kind}/{id}",
+      "PATCH /v1/favorites/{kind}/{id}", "POST /v1/favorites/{kind}/{id}/restore":
       return favorite
+    case "GET /v1/collections/{id}", "PATCH /v1/collections/{id}", "DELETE /v1/collections/{id}":
+      return .named(["id": anns.collection], ["id": never.collection])
     case "GET /v1/jobs/{id}", "DELETE /v1/jobs/{id}": return .named(["id": anns.job], ["id": never.job])
     default:
       if route.contains(" /jsonplaceholder/") || route.contains(" /images/placeholder/") { return .open }
@@ -153,6 +159,11 @@ import Testing
     for path in ["photo/4711", "photo/4713", "github-user/1"] {
       #expect(try await world.send(.put, "/v1/favorites/\(path)", as: ann, body: body).status == 201)
     }
+    for name in [canary, "b"] {
+      let answer = try await world.send(.post, "/v1/collections", as: ann, body: #"{"name": "\#(name)"}"#)
+      #expect(answer.status == 201)
+    }
+    let collections = Array(try #require(try await world.get("/v1/collections", as: ann).json["items"]).elements)
     #expect(
       try await world.send(.patch, "/v1/account", as: ann, body: #"{"display_name": "\#(canary)"}"#).status == 200)
     let order = try await world.send(
@@ -161,7 +172,8 @@ import Testing
     let sessions = Array(try #require(try await world.get("/v1/sessions", as: ann).json["items"]).elements)
     let job = try #require(orders[0]["job"]?.int)
     let session = try #require(sessions[0]["id"]?.string)
-    return (ann, Belongings(session: session, job: String(job)))
+    let collection = try #require(collections[0]["id"]?.string)
+    return (ann, Belongings(session: session, job: String(job), collection: collection))
   }
 
   /// All that is Ann's, as text.
@@ -169,6 +181,8 @@ import Testing
     try await world.owner.query(
       """
       SELECT f::text FROM magpie.favorite f JOIN magpie.account a ON a.id = f.account_id WHERE a.username = 'ann'
+      UNION ALL SELECT c::text FROM magpie.collection c JOIN magpie.account a ON a.id = c.account_id WHERE a.username = 'ann'
+      UNION ALL SELECT v::text FROM magpie.activity v JOIN magpie.account a ON a.id = v.account_id WHERE a.username = 'ann'
       UNION ALL SELECT (s.id, s.revoked_at, s.device, s.scopes)::text FROM magpie.session s
         JOIN magpie.account a ON a.id = s.account_id WHERE a.username = 'ann'
       UNION ALL SELECT a::text FROM magpie.account a WHERE a.username = 'ann'

@@ -53,7 +53,7 @@ enum Exemplar {
     "PATCH /v1/account": #"{"locale": "de"}"#, "POST /v1/collections": #"{"name": "things"}"#,
     "PATCH /v1/collections/{id}": #"{"name": "things"}"#,
     "POST /v1/sync": #"{"since": 0, "changes": []}"#, "POST /v1/activity": #"{"kind": "opened", "subject": "gif:a"}"#,
-    "PATCH /v1/favorites/{kind}/{id}": #"{"note": "n"}"#,
+    "PATCH /v1/favorites/{kind}/{id}": #"{"note": "n"}"#, "POST /v1/account/import": "[]",
   ]
 
   /// A pattern with something fitting in the places of its captures.
