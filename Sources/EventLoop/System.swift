@@ -155,10 +155,10 @@ public enum System {
   /// Gives memory that was freed back to the system, which the allocator otherwise keeps for later.
   public static func releaseFreeMemory() { malloc_trim(0) }
 
-  /// Lets other threads of this process and machine go before this one, as far as the kernel's scheduler is fair: on Linux the
+  /// Lets other threads of this process and machine go before this one a little, so that it still gets on where all are busy; as far as the kernel's scheduler is fair: on Linux the
   /// priority is a thread's own.
   public static func lowerPriorityOfThisThread() {
-    _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+    _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 3)
   }
 
   /// Raises the limit of open descriptors as far as the process may, and answers the new limit.

@@ -81,6 +81,7 @@ public enum ErrorResponses {
   private static func failure(for error: PostgresError) -> APIError {
     switch error.sqlState?.rawValue {
     case "MG403": return .insufficientScope("write")
+    case "MG409": return IdempotencyMiddleware.running
     case "MG424": return FavoriteProblem.noSuchCollection
     case "MG429": return FavoriteProblem.full
     case "22001", "22003", "22007", "22008", "22P02", "22021", "23502", "23514", "MG422":

@@ -70,15 +70,12 @@ struct IdempotencyMiddleware: Sendable {
       try? await keys.forget(claim)
       return response
     }
-    do {
-      try await keys.store(answer, claim)
-    } catch let error as PostgresError where error.sqlState?.rawValue == "MG409" {
-      throw IdempotencyMiddleware.running
-    }
+    try await keys.store(answer, claim)
     return response
   }
 
-  private static let running = {
+  /// Also for one that was taken for dead and has woken up: what it wrote together with its answer is undone.
+  static let running = {
     var problem = Problem(
       .conflict, code: "request/idempotency-running", detail: "The first request under this Idempotency-Key still runs."
     )

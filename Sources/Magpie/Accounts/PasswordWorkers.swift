@@ -34,6 +34,9 @@ public final class PasswordWorkers: Sendable {
     self.limit = limit
   }
 
+  /// How many wait for a thread.
+  var waiting: (ordinary: Int, urgent: Int) { state.withLock { ($0.waiting.count, $0.urgent.count) } }
+
   /// How many hashes were begun. For tests and metrics.
   public var count: Int { begun.load(ordering: .relaxed) }
 

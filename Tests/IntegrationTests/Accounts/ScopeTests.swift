@@ -56,12 +56,18 @@ enum Exemplar {
     "PATCH /v1/favorites/{kind}/{id}": #"{"note": "n"}"#, "POST /v1/account/import": "[]",
   ]
 
+  /// What a route asks for in its query.
+  static let queries = [
+    "/github/users": "?logins=octocat", "/github/search/users": "?q=octo", "/github/search/repositories": "?q=octo",
+    "/github/users/{login}/relations": "?set=mutual", "/github/user/{id}/relations": "?set=mutual",
+  ]
+
   /// A pattern with something fitting in the places of its captures.
   static func path(_ pattern: String, _ captures: [String: String] = [:]) -> String {
     let defaults = [
       "kind": "photo", "login": "octocat", "owner": "octocat", "repo": "hello", "area": "auth", "name": "x",
     ]
-    return pattern.split(separator: "/").map { part in
+    let path = pattern.split(separator: "/").map { part in
       guard part.hasPrefix("{") else { return "/" + part }
       let name = String(part.dropFirst().dropLast())
       let fallback =
@@ -69,5 +75,6 @@ enum Exemplar {
         ? "01234567-89ab-4cde-8f01-23456789abcd" : "1"
       return "/" + (captures[name] ?? defaults[name] ?? fallback)
     }.joined()
+    return path + (queries[pattern] ?? "")
   }
 }

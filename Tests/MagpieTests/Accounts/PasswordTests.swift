@@ -115,6 +115,12 @@ import Testing
     }
   }
 
+  private final class Order: Sendable {
+    private let list = Mutex<[String]>([])
+    var names: [String] { list.withLock { $0 } }
+    func add(_ name: String) { list.withLock { $0.append(name) } }
+  }
+
   @Test func queueIsBounded() async throws {
     let workers = PasswordWorkers(threads: 1, limit: 3)
     let barrier = Barrier()
@@ -141,6 +147,26 @@ import Testing
     #expect(barrier.arrivals == 4)
     // Idle again, it takes work again.
     #expect(try await workers.run { 7 } == 7)
+  }
+
+  /// A crowd that fills the queue neither keeps an urgent hash out nor makes it wait for its turn.
+  @Test func urgentOnesGoFirst() async throws {
+    let workers = PasswordWorkers(threads: 1, limit: 3)
+    let barrier = Barrier()
+    let order = Order()
+    try await withThrowingTaskGroup { group in
+      group.addTask { try await workers.run { barrier.pass() } }
+      while barrier.arrivals == 0 { await Task.yield() }
+      for _ in 0..<3 { group.addTask { try await workers.run { order.add("crowd") } } }
+      while workers.waiting.ordinary < 3 { await Task.yield() }
+      await #expect(throws: PasswordWorkers.Busy.self) { try await workers.run {} }
+      group.addTask { try await workers.run(isUrgent: true) { order.add("urgent") } }
+      while workers.waiting.urgent < 1 { await Task.yield() }
+      barrier.open()
+      try await group.waitForAll()
+    }
+    #expect(order.names == ["urgent", "crowd", "crowd", "crowd"])
+    #expect(workers.count == 5)
   }
 
   @Test func defaultTakesThirtyTwo() async throws {
