@@ -17,9 +17,15 @@ struct IdempotencyMiddleware: Sendable {
     "/v1/accounts", "/v1/invitations/redeem", "/v1/sessions", "/v1/account/restore",
   ]
 
+  private let services: Services
   private let keys: Idempotency
+  /// Large bodies that are looked at, at once.
+  private let places = TransferEndpoints.Places(count: 2)
 
-  init(services: Services) { keys = services.idempotency }
+  init(services: Services) {
+    self.services = services
+    keys = services.idempotency
+  }
 
   /// Around every handler.
   @Sendable
@@ -29,7 +35,15 @@ struct IdempotencyMiddleware: Sendable {
     else { return try await next(request) }
     let token = try Authorization.tokenHash(of: request, allowsTokenScheme: pattern.hasPrefix("/github/"))
     let text = try IdempotencyMiddleware.key(of: request)
-    let limit = IdempotencyMiddleware.largeBodies[pattern] ?? IdempotencyMiddleware.maxBody
+    var limit = IdempotencyMiddleware.maxBody
+    var place: TransferEndpoints.Places.Place?
+    defer { withExtendedLifetime(place) {} }
+    if let large = IdempotencyMiddleware.largeBodies[pattern] {
+      guard try await services.favorites.mayWrite(token: token) else { throw APIError.badCredentials }
+      place = places.take()
+      if place == nil { throw TransferEndpoints.busy }
+      limit = large
+    }
     let key = Idempotency.Key(
       text, route: "POST \(pattern)", target: request.target.description, body: try await request.body(limit: limit))
     switch try await keys.begin(key, token: token) {

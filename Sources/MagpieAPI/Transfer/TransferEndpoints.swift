@@ -102,7 +102,7 @@ struct TransferEndpoints: Sendable {
     }
   }
 
-  private static var busy: APIError {
+  static var busy: APIError {
     var problem = Problem(
       .serviceUnavailable, code: "server/busy", detail: "Others are taking their favorites along; try again soon.")
     problem.retryAfter = 2
@@ -110,7 +110,7 @@ struct TransferEndpoints: Sendable {
   }
 
   /// Each of them holds a connection of the database, and perhaps 16 MiB: a few at once.
-  private final class Places: Sendable {
+  final class Places: Sendable {
     private let free: Lock<Int>
 
     init(count: Int) { free = Lock(count) }
