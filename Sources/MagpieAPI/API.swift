@@ -7,10 +7,14 @@ public struct API: Sendable {
   private let table: RouteTable
   private let browsers: BrowserSessions
   private let sharing: CrossOrigin?
+  private let hub: StreamHub?
 
   /// What answers on the public listener.
-  public init(_ table: RouteTable, settings: Services.Settings) {
+  ///
+  /// - Parameter hub: told of writes, for open streams.
+  public init(_ table: RouteTable, settings: Services.Settings, hub: StreamHub? = nil) {
     self.table = table
+    self.hub = hub
     browsers = BrowserSessions(publicURL: settings.publicURL)
     sharing = settings.sharesAcrossOrigins ? CrossOrigin(origin: browsers.origin) : nil
   }
@@ -25,8 +29,18 @@ public struct API: Sendable {
   }
 
   private func answer(_ request: Request) async -> Response {
-    guard request.withValue(of: .cookie, { $0 != nil }) else { return await table.respond(to: request) }
-    return await BrowserSessions.$current.withValue(browsers) { await table.respond(to: request) }
+    guard request.withValue(of: .cookie, { $0 != nil }) else { return await told(request) }
+    return await BrowserSessions.$current.withValue(browsers) { await told(request) }
+  }
+
+  /// What may have changed an account is told to its other devices, after the commit and outside of it.
+  private func told(_ request: Request) async -> Response {
+    let response = await table.respond(to: request)
+    guard let hub, ![.get, .head, .options].contains(request.method), (200..<300).contains(response.status.code),
+      request.target.path.hasPrefix("/v1/"), let token = try? Authorization.tokenHash(of: request)
+    else { return response }
+    hub.wrote(token)
+    return response
   }
 }
 

@@ -38,6 +38,8 @@ public enum Routes {
     let gifs = [GifEndpoints(services: services, kind: .gifs), GifEndpoints(services: services, kind: .stickers)]
     let albums = PhotoEndpoints(services: services, collection: .albums)
     let jobs = JobEndpoints(services: services)
+    let sync = SyncEndpoints(services: services)
+    let stream = StreamEndpoint(services: services)
     let about = AboutEndpoints(services: services)
 
     var router = Router()
@@ -68,6 +70,10 @@ public enum Routes {
       router.on(.post, "/account/import", transfer.bring)
       router.on(.post, "/activity", activity.record)
       router.on(.get, "/widget", activity.widget)
+      router.on(.get, "/sync", sync.pull)
+      router.on(.post, "/sync", sync.push)
+      router.on(.get, "/sync/checksum", sync.checksum)
+      router.on(.get, "/stream", stream.open)
       router.on(.get, "/jobs/{id}", jobs.show)
       router.on(.get, "/config", about.config)
       router.on(.get, "/version", about.version)

@@ -54,6 +54,8 @@ public struct Services: Sendable {
   let mirror: Mirror
   let images: Images
   let refreshes: Refreshes
+  let sync: Sync
+  let hub: StreamHub
   let cursors: CursorCodec
   let githubURLs: URLRewriter
   let listTags: ListTags
@@ -64,7 +66,7 @@ public struct Services: Sendable {
   /// - Parameter cursorKey: signs cursors; the same for all processes.
   public init(
     settings: Settings, accounts: Accounts, favorites: Favorites, mirror: Mirror, images: Images,
-    refreshes: Refreshes, cursorKey: [UInt8]
+    refreshes: Refreshes, sync: Sync, hub: StreamHub, cursorKey: [UInt8]
   ) {
     self.settings = settings
     self.accounts = accounts
@@ -72,6 +74,8 @@ public struct Services: Sendable {
     self.mirror = mirror
     self.images = images
     self.refreshes = refreshes
+    self.sync = sync
+    self.hub = hub
     cursors = CursorCodec(key: cursorKey)
     githubURLs = settings.githubURLs
     listTags = ListTags(form: settings.listItemForm)

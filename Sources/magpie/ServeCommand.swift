@@ -21,7 +21,9 @@ struct ServeCommand {
       let database = try await process.database("magpie_app", on: group)
       let notices = Notices(database: database)
       let waiter = JobWaiter(database: database, notices: notices)
+      let hub = StreamHub(database: database, notices: notices)
       notices.start()
+      hub.start(on: group.loops[0])
       waiter.start(on: group.loops[0])
       let publicSettings = publicSettings(listener.address)
       let services = Services(
@@ -32,6 +34,7 @@ struct ServeCommand {
         images: Images(database: database, timeToLive: settings.timeToLive),
         refreshes: Refreshes(
           queue: JobQueue(database: database), waiter: waiter, budgets: Budgets(database: database)),
+        sync: Sync(database: database), hub: hub,
         cursorKey: try await cursorKey(database))
       let counters = RequestCounters(log: process.log)
       let table = try Routes.api(services) { error, request in
@@ -40,21 +43,23 @@ struct ServeCommand {
       }
       let server = Server(
         group: group, listener: listener, configuration: configuration(counters),
-        respond: API(table, settings: publicSettings).respond)
+        respond: API(table, settings: publicSettings, hub: hub).respond)
       signals.hasStarted()
       try await server.start()
       let worker = hasWorker ? try await WorkerPart(process) : nil
       let admin = try await process.startAdminServer(
         on: group, isReady: { await ServerProcess.answers(database) ? await worker?.isReady ?? true : false },
-        metrics: { counters.metrics(server) + (worker?.metrics ?? []) })
+        metrics: { counters.metrics(server) + StreamMetrics.of(hub) + (worker?.metrics ?? []) })
       announce(server, admin, process.log)
       await process.runUntilTold(signals, reload: { try worker?.reload() }) {
+        hub.drain()
         await withTaskGroup { drains in
           drains.addTask { await server.drain(timeout: ServerProcess.drainTime) }
           drains.addTask { await worker?.drain(ServerProcess.drainTime) }
         }
         await admin.drain(timeout: .seconds(1))
         waiter.stop()
+        hub.stop()
         await database.stop()
         group.stop()
       }

@@ -88,6 +88,7 @@ final class WorkerPart: Sendable {
         Duty("pictures", every: .seconds(3_600)) { [database] in
           _ = try await database.query("SELECT magpie.sweep_images()")
         },
+        Duty("deletions", every: .seconds(3_600)) { [database] in try await Sync.forgetDeletions(in: database) },
       ] + AccountDuties.all(database),
       configuration: configuration)
     notices.start()

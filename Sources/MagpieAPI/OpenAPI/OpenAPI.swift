@@ -40,6 +40,7 @@ public enum OpenAPI {
   private static let tags = """
     [{"name":"accounts","description":"Ways to get a token, devices, settings."},
     {"name":"favorites","description":"What an account has starred."},
+    {"name":"sync","description":"Devices in step: deltas, batches of edits, live events."},
     {"name":"github","description":"GitHub's own paths and shapes, answered from the mirror. API links in bodies lead here."},
     {"name":"photos","description":"The photo service's own paths and shapes, for everybody, and placeholder pictures."},
     {"name":"gifs","description":"GIPHY's own paths and shapes, if the operator has a key of GIPHY's consent."},
@@ -48,7 +49,7 @@ public enum OpenAPI {
     """
 
   static let operations =
-    accountOperations + ownAccountOperations + favoriteOperations + collectionOperations
+    accountOperations + ownAccountOperations + favoriteOperations + collectionOperations + syncOperations
     + gitHubOperations + changeOperations + repositoryOperations
     + mediaOperations + aboutOperations
 
@@ -76,10 +77,13 @@ public enum OpenAPI {
     writer.raw(Array(securitySchemes.utf8))
     for (name, groups) in [
       (
-        "parameters", [parameters, repositoryParameters, accountParameters, favoriteParameters, mediaParameters]
+        "parameters",
+        [parameters, repositoryParameters, accountParameters, favoriteParameters, mediaParameters, syncParameters]
       ), ("headers", [headers, mediaHeaders]),
-      ("responses", [responses, repositoryResponses, accountResponses, favoriteResponses, mediaResponses]),
-      ("schemas", [schemas, repositorySchemas, accountSchemas, favoriteSchemas, mediaSchemas]),
+      (
+        "responses",
+        [responses, repositoryResponses, accountResponses, favoriteResponses, mediaResponses, syncResponses]
+      ), ("schemas", [schemas, repositorySchemas, accountSchemas, favoriteSchemas, mediaSchemas, syncSchemas]),
     ] {
       writer.key(name)
       writer.beginObject()

@@ -53,7 +53,9 @@ struct AboutEndpoints: Sendable {
       ("page_size", PageRequest.maxPageSize), ("favorites_page_size", FavoriteEndpoints.maxPageSize),
       ("wait_seconds", Wish.maxWait), ("favorites", Favorites.maxCount), ("collections", Collections.maxCount),
       ("collections_of_a_favorite", FavoriteBody.maxCollections), ("collection_name_characters", Collections.maxName),
-      ("import_bytes", ImportReader.maxBody),
+      ("import_bytes", ImportReader.maxBody), ("sync_operations", Sync.maxOperations),
+      ("sync_page_size", Sync.maxPage), ("sync_body_bytes", SyncBody.maxBytes),
+      ("sync_horizon_days", Sync.horizonDays),
     ] {
       writer.key(name)
       writer.int(value)

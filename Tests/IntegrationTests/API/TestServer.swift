@@ -20,6 +20,8 @@ final class TestServer: Sendable {
   private let group: EventLoopGroup
   private let server: Server
   private let waiter: JobWaiter
+  let hub: StreamHub
+  let table: RouteTable
 
   init(_ url: String, _ upstream: String, _ options: TestWorld.Options) async throws {
     group = try EventLoopGroup(count: 1, name: "api")
@@ -28,7 +30,12 @@ final class TestServer: Sendable {
     database = try await TestWorld.database(url, role: "magpie_app", group)
     let notices = Notices(database: database)
     waiter = JobWaiter(database: database, notices: notices)
+    var streams = StreamHub.Configuration()
+    streams.pingInterval = options.pingInterval
+    streams.pollInterval = options.pollInterval
+    hub = StreamHub(database: database, notices: notices, configuration: streams)
     notices.start()
+    hub.start(on: group.loops[0])
     waiter.start(on: group.loops[0])
     var settings = Services.Settings(
       publicURL: options.publicURL ?? baseURL, githubBases: [upstream, "https://api.github.com"], version: "test")
@@ -45,20 +52,36 @@ final class TestServer: Sendable {
       images: Images(database: database, timeToLive: options.timeToLive),
       refreshes: Refreshes(
         queue: JobQueue(database: database), waiter: waiter, budgets: Budgets(database: database)),
+      sync: Sync(database: database), hub: hub,
       cursorKey: key)
     let failures = failures
-    let table = try Routes.api(services) { error, _ in failures.add("\(error)") }
+    table = try Routes.api(services) { error, _ in failures.add("\(error)") }
     var configuration = Server.Configuration()
     configuration.errorResponse = ErrorResponses.response
     server = Server(
       group: group, listener: listener, configuration: configuration,
-      respond: API(table, settings: settings).respond)
+      respond: API(table, settings: settings, hub: hub).respond)
     try await server.start()
   }
 
+  /// Asks the API without a socket.
+  func call(_ method: Method, _ target: String, as token: String, body: String? = nil) async throws -> Answer {
+    let loop = group.loops[0]
+    return try await loop.run { [table] in
+      let request = try Request(
+        method, target, [.authorization: "Bearer \(token)"], body: Array((body ?? "").utf8), loop: loop)
+      let response = await table.respond(to: request)
+      var bytes: [UInt8] = []
+      if case .bytes(let body) = response.body { bytes = body }
+      return Answer(status: response.status.code, fields: response.fields, body: bytes)
+    }
+  }
+
   func stop() async {
+    hub.drain()
     await server.drain(timeout: .seconds(1))
     waiter.stop()
+    hub.stop()
     await database.stop()
     group.stop()
   }

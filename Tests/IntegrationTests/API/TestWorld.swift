@@ -29,6 +29,9 @@ final class TestWorld: Sendable {
     var hasWorker = true
     /// How many worker processes share the database.
     var workers = 1
+    /// Of the event streams.
+    var pingInterval = Duration.seconds(25)
+    var pollInterval = Duration.seconds(1)
     /// Hosts of pictures beside the simulator, as the setting names them.
     var avatarHosts: [String] = []
     /// `nil`: the worker has none, and the relay is off.
