@@ -4,6 +4,7 @@ import HTTP
 extension Connection {
   /// Sends the head of a streaming answer. `nil` when nobody would see the rest: the answer is to be finished without it.
   func startStream(_ response: Response) -> ResponseStream? {
+    shrinkExchange()
     guard let exchange, state.phase == .handling, exchange.parser.head.method != .head,
       !response.status.forbidsBody
     else { return nil }

@@ -161,6 +161,13 @@ final class Connection: ReadinessHandler, @unchecked Sendable {
     if hasUnparsed { self.exchange = exchange } else { home.giveBack(exchange) }
   }
 
+  /// The head has been read and its request been given back: what room is left in the buffer is of no use to a stream.
+  func shrinkExchange() {
+    guard var exchange = take() else { return }
+    if isKnownUniquelyReferenced(&exchange) { exchange.shrink() }
+    self.exchange = exchange
+  }
+
   func releaseExchange() {
     guard var exchange = take() else { return }
     exchange.connection = nil

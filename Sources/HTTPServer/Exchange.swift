@@ -78,6 +78,17 @@ final class Exchange: @unchecked Sendable {
     capacity = wanted
   }
 
+  /// Keeps no more memory than its bytes need. Only when nobody else refers to this object. A stream may be open for days.
+  func shrink() {
+    guard filled < capacity else { return }
+    let size = max(filled, 16)
+    let smaller = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+    smaller.copyMemory(from: memory, byteCount: filled)
+    memory.deallocate()
+    memory = smaller
+    capacity = size
+  }
+
   /// Ready for the next request, whose first bytes may be here already. Only when nobody else refers to this object.
   func reuse() {
     let left = filled - consumed
