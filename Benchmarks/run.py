@@ -13,12 +13,13 @@ import sys
 import tempfile
 import time
 
-from harness import contenders, data, lists, load, process, queue, refresh, report, storm
+from harness import contenders, data, lists, load, process, queue, refresh, report, storm, stream
 
 BENCHMARKS = pathlib.Path(__file__).parent.resolve()
 IDLE_CONNECTIONS = 10_000
 GROUPS = [
     "hello", "favorites", "favorites-size", "followers", "photos", "queue", "refresh", "lists", "start", "idle", "storm",
+    "stream", "sync-size",
 ]
 
 
@@ -254,6 +255,28 @@ class Run:
             self.bar("resident after the storm", 96, "MB", at_most=True).add(magpie.resident_megabytes())
 
 
+    def stream(self):
+        """1,000 streams of 50 accounts that all write."""
+        process.allow_many_descriptors()
+        late = self.bar(f"{stream.STREAMS:,} streams: commit to delivery, p99", 500, "ms", at_most=True)
+        weight = self.bar("resident for an idle stream", 8, "KB", at_most=True)
+        with contenders.magpie(self.binary, self.directory, "stream") as magpie:
+            result = stream.run(magpie, self.tokens)
+            late.add(result["p99_ms"])
+            weight.add(result["bytes"] / 1024)
+            print(f"stream: {result}", file=sys.stderr)
+
+    def sync_size(self):
+        """What much costs compared with little."""
+        delta = self.bar("delta of 1 change: 10,000 favorites compared with 100", 1.5, at_most=True)
+        checksum = self.bar("checksum: 10,000 favorites compared with 100", 4.0, at_most=True)
+        with contenders.magpie(self.binary, self.directory, "sync-size") as magpie:
+            result = stream.sizes(magpie, self.tokens[-1], self.tokens[-2])
+            delta.add(result["delta"])
+            checksum.add(result["checksum"])
+            print(f"sync-size: {result}", file=sys.stderr)
+
+
 def ratio(results, left, right, key="per_second"):
     return results[left][key] / results[right][key]
 
@@ -275,6 +298,10 @@ def main():
             run.start()
         if run.wants("idle"):
             run.idle()
+        if run.wants("stream"):
+            run.stream()
+        if run.wants("sync-size"):
+            run.sync_size()
         if run.wants("storm"):
             run.storm()
     settings = {"rounds": options.rounds, "seconds": options.seconds, "connections": load.CONNECTIONS}

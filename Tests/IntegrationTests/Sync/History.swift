@@ -50,13 +50,8 @@ struct History {
   mutating func run(steps: Int) async throws -> [String] {
     for _ in 0..<steps { try await step() }
     for _ in 0..<10 {
-      var isQuiet = true
-      for index in devices.indices {
-        let before = devices[index].cursor
-        try await synchronize(index, fate: .arrives)
-        if devices[index].cursor != before || !devices[index].isIdle { isQuiet = false }
-      }
-      if isQuiet { return try await faults() }
+      for index in devices.indices { try await synchronize(index, fate: .arrives) }
+      if devices.allSatisfy({ $0.isIdle && $0.cursor == devices[0].cursor }) { return try await faults() }
     }
     return ["the devices do not come to rest"]
   }
