@@ -21,7 +21,7 @@ extension OpenAPI {
     Operation(
       method: .post, path: "/v1/sync", id: "pushChanges", tag: "sync",
       summary: "Applies what a device has done, in order and in one transaction, and tells what has changed since.",
-      body: "SyncPush",
+      parameters: ["idempotencyKey"], body: "SyncPush",
       answers: [
         .init(status: 200, description: "What became of each operation, and the changes.", schema: "SyncAnswer")
       ],
@@ -42,7 +42,7 @@ extension OpenAPI {
     Operation(
       method: .get, path: "/v1/stream", id: "openStream", tag: "sync",
       summary:
-        "Changes as they happen. Events: favorites (id is the version, data one entry of a delta), job, resync, ping.",
+        "Changes as they happen. Events: favorites (id is the version, data one entry of a delta), resync, ping.",
       parameters: ["lastEventID", "lastEventIDField"],
       answers: [
         .init(

@@ -36,7 +36,8 @@ import UpstreamSimulator
       #expect(try await figures(world, token)["core"] == [10_000, 1, 9_999])
       // A key that the upstream has refused is not counted, and one that must rest has nothing left for now.
       try await world.sql(
-        "UPDATE magpie.credential SET disabled_at = now() WHERE id = (SELECT min(id) FROM magpie.credential)")
+        "UPDATE magpie.credential SET disabled_at = now() WHERE id = (SELECT min(id) FROM magpie.credential WHERE pool = 'github')"
+      )
       #expect(try await figures(world, token)["core"]?[0] == 5_000)
       try await world.sql("UPDATE magpie.credential SET blocked_until = now() + interval '5000 seconds'")
       #expect(try await figures(world, token) == ["core": [5_000, 5_000, 0], "search": [30, 30, 0]])

@@ -46,15 +46,15 @@ import UpstreamSimulator
       let token = try await world.token()
       let path = "/github/users/octocat/followers?per_page=40"
       let ids = try await world.get(path, as: token, ["Prefer": "wait=20"]).ids
-      // Without its trigger the table is filled in a moment; one by hand raises the version.
+      // Without its triggers the table is filled in a moment; one by hand raises the version.
       try await world.owner.transaction { transaction in
-        _ = try await transaction.query("ALTER TABLE magpie.favorite DISABLE TRIGGER before_write")
+        _ = try await transaction.query("ALTER TABLE magpie.favorite DISABLE TRIGGER USER")
         _ = try await transaction.query(
           """
           INSERT INTO magpie.favorite (account_id, kind, subject_id)
           SELECT a.id, 'github-user', n::text FROM magpie.account a, generate_series(1, \(count - 1)) AS n
           """)
-        _ = try await transaction.query("ALTER TABLE magpie.favorite ENABLE TRIGGER before_write")
+        _ = try await transaction.query("ALTER TABLE magpie.favorite ENABLE TRIGGER USER")
       }
       _ = try await world.send(.put, "/v1/favorites/github-user/\(ids[5])", as: token, body: #"{"tags": ["x"]}"#)
       for _ in 0..<2 { #expect(try Self.starred(await world.get(path, as: token)) == [ids[5]: ["x"]]) }

@@ -52,7 +52,8 @@ enum Exemplar {
   static let bodies = [
     "PATCH /v1/account": #"{"locale": "de"}"#, "POST /v1/collections": #"{"name": "things"}"#,
     "PATCH /v1/collections/{id}": #"{"name": "things"}"#,
-    "POST /v1/sync": #"{"since": 0, "changes": []}"#, "POST /v1/activity": #"{"kind": "opened", "subject": "gif:a"}"#,
+    "POST /v1/sync": #"{"since": 0, "changes": [{"op": "put", "kind": "photo", "id": "1"}]}"#,
+    "POST /v1/activity": #"{"kind": "opened", "subject": "gif:a"}"#,
     "PATCH /v1/favorites/{kind}/{id}": #"{"note": "n"}"#, "POST /v1/account/import": "[]",
   ]
 
