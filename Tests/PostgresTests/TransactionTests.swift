@@ -124,7 +124,8 @@ import Testing
       configure: {
         $0.poolSize = 1
         $0.maximumWaiters = 1
-        $0.poolWaitTimeout = .milliseconds(50)
+        // Long enough to be seen waiting.
+        $0.poolWaitTimeout = .seconds(3)
       }
     ) { database in
       try await database.pooled { _ in

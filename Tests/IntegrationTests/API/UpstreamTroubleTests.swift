@@ -153,6 +153,7 @@ import UpstreamSimulator
       for kind in ["followers", "following"] {
         #expect(try await world.get("/github/users/octocat/\(kind)", as: token).status == 200)
       }
+      try await world.untilIdle()
       #expect(world.simulator.count("/**", status: 401) <= 1)
       world.simulator.revokeToken("good")
       let stale = try await world.get(Self.path, as: token, [.cacheControl: "no-cache", .prefer: "wait=30"])
