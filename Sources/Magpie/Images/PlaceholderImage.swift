@@ -69,6 +69,7 @@ public struct PlaceholderImage: Sendable, Equatable {
   private static func compressedZeros(_ count: Int) -> [UInt8] {
     var stream = z_stream()
     // Runs are all there is to find, and looking for nothing else is twice as fast.
+    // The arguments are constants that zlib takes, so only memory can be missing; without it nothing here can go on.
     guard czlib_deflate_init(&stream, 6, Z_RLE) == Z_OK else { preconditionFailure("zlib has no memory") }
     defer { deflateEnd(&stream) }
     var zeros = [UInt8](repeating: 0, count: 16 << 10)
