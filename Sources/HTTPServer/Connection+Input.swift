@@ -2,6 +2,18 @@ import EventLoop
 import HTTP
 
 extension Connection {
+  /// Requests sent ahead that are answered in a row before others get their turn.
+  private static let maxInARow = 16
+
+  /// Answers what can be answered at once, and gives the first request that cannot to a worker, which goes on from there.
+  func takeRequests() {
+    var count = 0
+    while readHead() {
+      count += 1
+      if count > Connection.maxInARow || !answerAtOnce() { return home.dispatch(self) }
+    }
+  }
+
   // MARK: Heads
 
   /// Reads as much of the next head as is there. `true` when a request is ready for a handler.
@@ -185,7 +197,8 @@ extension Connection {
     waiter?.resume(throwing: error)
   }
 
-  /// Drops the body that no handler wanted.
+  /// Drops the body that no handler wanted. Whoever called goes on with what came behind it: were it done from here, a client
+  /// that sends many such requests ahead would decide how deep the calls go.
   func drain() {
     guard let exchange else { return }
     do throws(HTTPError) {
@@ -200,9 +213,7 @@ extension Connection {
     } catch {
       return startLingering()
     }
-    guard exchange.body.decoder.isComplete else { return }
-    becomeIdle()
-    proceed()
+    if exchange.body.decoder.isComplete { becomeIdle() }
   }
 
   private func skip(_ input: UnsafeRawBufferPointer, of exchange: Exchange) throws(HTTPError) -> Int {

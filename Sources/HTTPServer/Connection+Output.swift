@@ -14,7 +14,7 @@ extension Connection {
     if case .stream(let produce) = response.body, let stream = startStream(response) {
       do {
         try await produce(stream)
-        endStream()
+        if let rest = exchange?.streamRest.take() { home.goOn(with: rest, stream, of: self) } else { endStream() }
       } catch {
         cutStream()
       }
@@ -24,10 +24,22 @@ extension Connection {
     }
   }
 
+  /// Answers the request here and now if that takes nobody else. No worker is woken for it, which would cost more than the answer.
+  func answerAtOnce() -> Bool {
+    guard let response = immediateResponse() else { return false }
+    ended()
+    finish(response)
+    return true
+  }
+
+  /// On its own, so that the request is given back before the exchange is used again.
+  @inline(never)
+  private func immediateResponse() -> Response? { home.shared.answerAtOnce?(request()) }
+
   /// Not kept in a constant by the caller: an exchange is used again only when nothing refers to it any more.
   @inline(never)
   private func request() -> Request {
-    // `serve`, the only caller, has just looked. Going on without one could only answer somebody else's request.
+    // The callers have just read its head. Going on without one could only answer somebody else's request.
     guard let exchange else { preconditionFailure("a request is served without its exchange") }
     return Request(exchange)
   }

@@ -57,9 +57,11 @@ final class Connection: ReadinessHandler, @unchecked Sendable {
   /// Does what the present phase can do with what is there.
   func proceed() {
     switch state.phase {
-    case .idle, .head: if readHead() { home.dispatch(self) }
+    case .idle, .head: takeRequests()
     case .handling: if exchange?.body.waiter != nil { pumpBody() }
-    case .draining: drain()
+    case .draining:
+      drain()
+      if state.phase == .idle { takeRequests() }
     case .lingering: linger()
     case .writing, .closed: break
     }

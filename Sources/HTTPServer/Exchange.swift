@@ -39,6 +39,8 @@ final class Exchange: @unchecked Sendable {
   /// The client waits for `100 Continue` before it sends the body.
   var owesContinue = false
   var writeWaiter: UnsafeContinuation<Void, any Error>?
+  /// Goes on with the stream when its producer has returned.
+  var streamRest: ResponseStream.Producer?
 
   private let disconnect = Lock(Disconnect())
   let label = Atomic<Int64>(0)
@@ -107,6 +109,7 @@ final class Exchange: @unchecked Sendable {
       body.decoder = BodyDecoder(.none)
     }
     owesContinue = false
+    streamRest = nil
     label.store(0, ordering: .relaxed)
     disconnect.withLock { $0 = Disconnect() }
   }

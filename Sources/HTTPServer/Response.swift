@@ -15,7 +15,7 @@ public struct Response: Sendable {
     case constant(StaticString)
     /// Bytes that come bit by bit, in chunks. The producer runs once the head is sent; when it throws, the connection is cut
     /// so that the client sees that something is missing. It does not run for `HEAD`.
-    case stream(@Sendable (ResponseStream) async throws -> Void)
+    case stream(ResponseStream.Producer)
   }
 
   /// The status.
@@ -56,3 +56,6 @@ public struct Response: Sendable {
 
 /// Answers a request. Runs on the loop of the request's connection; must not block it.
 public typealias Handler = @Sendable (Request) async throws -> Response
+
+/// Answers a request out of what is at hand: waits for nobody, reads no body, streams nothing.
+public typealias ImmediateHandler = @Sendable (Request) throws -> Response

@@ -2,7 +2,20 @@ import EventLoop
 
 /// Where a streaming answer's bytes go.
 public struct ResponseStream: Sendable {
+  /// Sends a body bit by bit. When it throws, the connection is cut.
+  public typealias Producer = @Sendable (ResponseStream) async throws -> Void
+
   let exchange: Exchange
+
+  /// Has `rest` go on with the body once the producer has returned.
+  ///
+  /// It gets a new task. A producer runs in the one that has answered the request, and a task keeps all the memory it has ever
+  /// needed: some 10 kB for a few statements, which is much for a stream that is idle for hours. To be called on the loop, where
+  /// producers run.
+  public func goOn(with rest: @escaping Producer) {
+    exchange.loop.preconditionCurrent()
+    exchange.streamRest = rest
+  }
 
   /// Sends bytes and comes back when few enough of them are still waiting for the client.
   ///

@@ -13,13 +13,18 @@ final class Route: Sendable {
     case capture
   }
 
+  enum Action: Sendable {
+    case handler(Handler)
+    case immediate(ImmediateHandler)
+  }
+
   let method: Method
   let pattern: String
   let segments: [Segment]
   let captures: [Capture]
-  let handler: Handler
+  let action: Action
 
-  init(_ method: Method, _ pattern: String, _ handler: @escaping Handler) throws(Router.Invalid) {
+  init(_ method: Method, _ pattern: String, _ action: Action) throws(Router.Invalid) {
     guard pattern.utf8.first == UInt8(ascii: "/") else {
       throw Router.Invalid(pattern: pattern, reason: "a pattern begins with a slash")
     }
@@ -51,6 +56,6 @@ final class Route: Sendable {
     self.pattern = pattern
     self.segments = segments
     self.captures = captures
-    self.handler = handler
+    self.action = action
   }
 }

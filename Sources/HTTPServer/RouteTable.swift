@@ -41,16 +41,42 @@ public final class RouteTable: Sendable {
   public func respond(to request: Request) async -> Response {
     var request = request
     do {
+      if request.exchange.route == nil {
+        let (route, allowed) = try find(request)
+        guard let route else { return Response(.noContent, [.allow: RouteTable.list(allowed)]) }
+        request.exchange.route = route
+      }
+      guard let route = request.exchange.route else { throw HTTPError.notFound }
+      request.route = route
+      switch route.action {
+      case .handler(let handler): return try await handler(request)
+      case .immediate(let handler): return try handler(request)
+      }
+    } catch {
+      return response(to: error, request)
+    }
+  }
+
+  /// Runs the route's handler if it is an immediate one; also answers what has no route. `nil` for all others: those are for
+  /// `respond`, which need not look for their route again.
+  public func answerAtOnce(_ request: Request) -> Response? {
+    var request = request
+    do {
       let (route, allowed) = try find(request)
       guard let route else { return Response(.noContent, [.allow: RouteTable.list(allowed)]) }
-      request.route = route
       request.exchange.route = route
-      return try await route.handler(request)
+      guard case .immediate(let handler) = route.action else { return nil }
+      request.route = route
+      return try handler(request)
     } catch {
-      var response = onError(error, request)
-      (error as? HTTPError)?.addFields(to: &response)
-      return response
+      return response(to: error, request)
     }
+  }
+
+  private func response(to error: any Error, _ request: Request) -> Response {
+    var response = onError(error, request)
+    (error as? HTTPError)?.addFields(to: &response)
+    return response
   }
 
   /// The route that answers, or `nil` and the methods of the path for `OPTIONS`.

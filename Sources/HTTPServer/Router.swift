@@ -31,7 +31,7 @@ public struct Router: Sendable {
   private struct Entry: Sendable {
     let method: Method
     let pattern: String
-    let handler: Handler
+    let action: Route.Action
   }
 
   private var entries: [Entry] = []
@@ -46,7 +46,12 @@ public struct Router: Sendable {
     let wrapped = middleware.reversed().reduce(handler) { inner, outer in
       { request in try await outer(request, inner) }
     }
-    entries.append(Entry(method: method, pattern: prefix + pattern, handler: wrapped))
+    entries.append(Entry(method: method, pattern: prefix + pattern, action: .handler(wrapped)))
+  }
+
+  /// Adds a route that is answered at once, out of what is at hand. Middleware is not for it.
+  public mutating func immediately(_ method: Method, _ pattern: String, _ handler: @escaping ImmediateHandler) {
+    entries.append(Entry(method: method, pattern: prefix + pattern, action: .immediate(handler)))
   }
 
   /// Adds routes that share a prefix and middleware; the first one named is the outermost.
@@ -67,7 +72,7 @@ public struct Router: Sendable {
     onError: @escaping @Sendable (any Error, Request) -> Response = RouteTable.problem
   ) throws(Invalid) -> RouteTable {
     var routes: [Route] = []
-    for entry in entries { routes.append(try Route(entry.method, entry.pattern, entry.handler)) }
+    for entry in entries { routes.append(try Route(entry.method, entry.pattern, entry.action)) }
     return try RouteTable(routes, onError: onError)
   }
 }

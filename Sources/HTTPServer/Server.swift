@@ -14,6 +14,10 @@ public final class Server: Sendable {
   /// Answers every request that could be read; runs on the loop of the request's connection.
   public typealias Respond = @Sendable (Request) async -> Response
 
+  /// Answers a request that needs neither its body nor anybody to be waited for, with a body that is complete; `nil` for all
+  /// others, which are given to `Respond`. Runs on the loop of the request's connection.
+  public typealias AnswerAtOnce = @Sendable (Request) -> Response?
+
   /// Where it listens.
   public let address: SocketAddress
 
@@ -30,16 +34,20 @@ public final class Server: Sendable {
   }
 
   /// Does not listen to anybody before `start`.
+  ///
+  /// - Parameters:
+  ///   - answerAtOnce: asked first.
+  ///   - respond: answers the rest.
   public init(
     group: EventLoopGroup, listener: Listener, configuration: Configuration = Configuration(),
-    respond: @escaping Respond
+    answerAtOnce: AnswerAtOnce? = nil, respond: @escaping Respond
   ) {
     address = listener.address
     self.listener = listener
     self.configuration = configuration
     self.respond = respond
     let shared = ServerLoop.Shared(
-      listener: listener, configuration: configuration, respond: respond, counts: counts)
+      listener: listener, configuration: configuration, respond: respond, answerAtOnce: answerAtOnce, counts: counts)
     loops = group.loops.map { ServerLoop($0, shared) }
   }
 

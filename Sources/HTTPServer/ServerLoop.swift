@@ -10,6 +10,7 @@ final class ServerLoop: @unchecked Sendable {
     let listener: Listener
     let configuration: Server.Configuration
     let respond: Server.Respond
+    let answerAtOnce: Server.AnswerAtOnce?
     let counts: Server.Counts
   }
 
@@ -154,6 +155,22 @@ final class ServerLoop: @unchecked Sendable {
         return
       }
       next = await withUnsafeContinuation { idleWorkers.append($0) }
+    }
+  }
+
+  /// Has the rest of a stream produced by a task that knows nothing of what came before.
+  func goOn(with rest: @escaping ResponseStream.Producer, _ stream: ResponseStream, of connection: Connection) {
+    busyWorkers += 1
+    Task.immediate(executorPreference: loop) { [self] in
+      do {
+        try await rest(stream)
+        connection.endStream()
+      } catch {
+        connection.cutStream()
+      }
+      busyWorkers -= 1
+      connection.proceed()
+      checkDrained()
     }
   }
 

@@ -19,6 +19,14 @@ public struct API: Sendable {
     sharing = settings.sharesAcrossOrigins ? CrossOrigin(origin: browsers.origin) : nil
   }
 
+  /// Answers a request for which nobody is waited for.
+  @Sendable
+  public func answerAtOnce(_ request: Request) -> Response? {
+    guard var response = table.answerAtOnce(request) else { return nil }
+    sharing?.amend(&response, to: request)
+    return response
+  }
+
   /// Answers a request.
   @Sendable
   public func respond(to request: Request) async -> Response {

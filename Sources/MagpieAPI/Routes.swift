@@ -75,8 +75,8 @@ public enum Routes {
       router.on(.get, "/sync/checksum", sync.checksum)
       router.on(.get, "/stream", stream.open)
       router.on(.get, "/jobs/{id}", jobs.show)
-      router.on(.get, "/config", about.config)
-      router.on(.get, "/version", about.version)
+      router.immediately(.get, "/config", about.config)
+      router.immediately(.get, "/version", about.version)
     }
     router.group("/github", through: [idempotency.run]) { router in
       router.on(.get, "/rate_limit", rateLimit.show)
@@ -132,10 +132,10 @@ public enum Routes {
         router.on(.get, "/\(gifs.kind.rawValue)/{id}", gifs.show)
       }
     }
-    router.on(.get, "/images/placeholder/{size}/{file}", PlaceholderEndpoint.show)
+    router.immediately(.get, "/images/placeholder/{size}/{file}", PlaceholderEndpoint.show)
     router.on(.get, "/images/{sha256}", images.show)
-    router.on(.get, "/problems/{area}/{name}", about.problem)
-    router.on(.get, "/openapi.json", about.openAPI)
+    router.immediately(.get, "/problems/{area}/{name}", about.problem)
+    router.immediately(.get, "/openapi.json", about.openAPI)
     if services.settings.echoes {
       for method in [Method.get, .post, .put, .patch, .delete] { router.on(method, "/_echo", EchoEndpoint.answer) }
     }
@@ -151,9 +151,9 @@ public enum Routes {
   /// - Throws: `Router.Invalid` if two routes take the same requests.
   public static func admin(_ health: Health) throws(Router.Invalid) -> RouteTable {
     var router = Router()
-    router.on(.get, "/livez", health.live)
+    router.immediately(.get, "/livez", health.live)
     router.on(.get, "/readyz", health.ready)
-    router.on(.get, "/metrics", health.metrics)
+    router.immediately(.get, "/metrics", health.metrics)
     return try router.build { ErrorResponses.response(to: $0, $1) }
   }
 }

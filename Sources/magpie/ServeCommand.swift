@@ -41,9 +41,10 @@ struct ServeCommand {
         process.log.write(
           .error, "request failed", [("id", .text(request.id)), ("error", .text("\(error)"))])
       }
+      let api = API(table, settings: publicSettings, hub: hub)
       let server = Server(
-        group: group, listener: listener, configuration: configuration(counters),
-        respond: API(table, settings: publicSettings, hub: hub).respond)
+        group: group, listener: listener, configuration: configuration(counters), answerAtOnce: api.answerAtOnce,
+        respond: api.respond)
       signals.hasStarted()
       try await server.start()
       let worker = hasWorker ? try await WorkerPart(process) : nil

@@ -102,6 +102,64 @@ import Testing
     }
   }
 
+  @Test func restOfAStreamComesFromATaskOfItsOwn() async throws {
+    let more = Signal()
+    try await withServer(respond: { request in
+      if request.target.path == "/plain" { return .text("plain") }
+      return Response(
+        .ok, [:],
+        .stream { stream in
+          try await stream.write(Array("one".utf8))
+          stream.goOn { stream in
+            await more.wait()
+            try await stream.write(Array("two".utf8))
+            if request.target.path == "/cut" { throw CancellationError() }
+          }
+        })
+    }) { server in
+      let client = try TestClient(server)
+      try await client.send(.request("GET /") + .request("GET /plain"))
+      try await client.receiveSome()
+      // The connection is busy, and its worker is not.
+      let other = try TestClient(server)
+      try await other.send(.request("GET /plain"))
+      #expect(try await other.answer().text == "plain")
+      more.happen()
+      #expect(try await client.answer().text == "onetwo")
+      #expect(try await client.answer().text == "plain")
+      try await client.send(.request("GET /plain"))
+      #expect(try await client.answer().text == "plain")
+      try await client.send(.request("GET /cut"))
+      #expect(try await client.readToEnd().hasSuffix("3\r\none\r\n3\r\ntwo\r\n"))
+    }
+  }
+
+  @Test func drainWaitsForTheRestOfAStream() async throws {
+    let started = Signal()
+    let more = Signal()
+    try await withServer(respond: { _ in
+      Response(
+        .ok, [:],
+        .stream { stream in
+          try await stream.write([65])
+          stream.goOn { stream in
+            started.happen()
+            await more.wait()
+            try await stream.write([66])
+          }
+        })
+    }) { server in
+      let client = try TestClient(server)
+      try await client.send(.request("GET /"))
+      await started.wait()
+      async let drained: Void = server.drain(timeout: .seconds(600))
+      more.happen()
+      #expect(try await client.answer().text == "AB")
+      await drained
+      #expect(server.connections == 0)
+    }
+  }
+
   @Test func streamsDoNotCountAsRequestsInFlight() async throws {
     let end = Signal()
     try await withServer(

@@ -7,7 +7,7 @@ import HTTPServer
 /// Runs a server on a free loopback port for the time of `body`, then drains it.
 func withServer(
   _ address: String = "127.0.0.1:0", loops: Int = 1, configure: (inout Server.Configuration) -> Void = { _ in },
-  respond: @escaping Server.Respond, body: (Server) async throws -> Void
+  answerAtOnce: Server.AnswerAtOnce? = nil, respond: @escaping Server.Respond, body: (Server) async throws -> Void
 ) async throws {
   let group = try EventLoopGroup(count: loops)
   var configuration = Server.Configuration()
@@ -18,7 +18,8 @@ func withServer(
   configuration.keepAliveTimeout = .seconds(600)
   configure(&configuration)
   let server = Server(
-    group: group, listener: try Listener(SocketAddress(address)!), configuration: configuration, respond: respond)
+    group: group, listener: try Listener(SocketAddress(address)!), configuration: configuration,
+    answerAtOnce: answerAtOnce, respond: respond)
   try await server.start()
   do {
     try await body(server)

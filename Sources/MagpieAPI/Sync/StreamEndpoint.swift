@@ -35,11 +35,18 @@ struct StreamEndpoint: Sendable {
       // The request is not captured: it would keep its buffer for as long as the stream is open.
       .stream { [opening, page, sync = services.sync, hub = services.hub] stream in
         stream.onDisconnect { subscription.finish(.gone) }
-        defer { hub.leave(subscription) }
-        try await stream.write(opening)
-        try await StreamEndpoint.catchUp(subscription, page, sync, hub, stream, token)
-        while let bytes = await subscription.next() { try await stream.write(bytes) }
-        try await StreamEndpoint.sayGoodbye(subscription, stream)
+        do {
+          try await stream.write(opening)
+          try await StreamEndpoint.catchUp(subscription, page, sync, hub, stream, token)
+        } catch {
+          hub.leave(subscription)
+          throw error
+        }
+        stream.goOn { stream in
+          defer { hub.leave(subscription) }
+          while let bytes = await subscription.next() { try await stream.write(bytes) }
+          try await StreamEndpoint.sayGoodbye(subscription, stream)
+        }
       })
   }
 
