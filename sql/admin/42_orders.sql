@@ -6,8 +6,9 @@ SET LOCAL ROLE magpie_owner;
 
 -- Makes orders of one list: all of it, or its relation to the other, from the walks named.
 CREATE OR REPLACE FUNCTION magpie.make_orders(p_listing bigint, p_walk bigint, p_other_walk bigint) RETURNS void
--- Each member is looked up: a planner that still takes the tables for empty would read all of them for each of 300,000.
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+-- Each member is looked up, which OFFSET 0 and no scans of whole tables see to: a planner that still takes the tables for empty
+-- would read all of them for each of 300,000, or go through the pages for each person that it knows.
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 BEGIN
   UPDATE magpie.list_order o SET replaced_at = now()
    WHERE o.listing_id = p_listing AND o.replaced_at IS NULL AND (o.relation = 'all') = (p_other_walk IS NULL);
@@ -22,8 +23,10 @@ BEGIN
                 WHEN m.id IN (SELECT o FROM magpie.walk_page q, unnest(q.members) AS o WHERE q.walk_id = p_other_walk) THEN 'mutual'
                 ELSE 'not_back' END AS relation
       FROM magpie.walk_page p CROSS JOIN unnest(p.members) WITH ORDINALITY AS m(id, n)
-      JOIN magpie.github_user u ON u.id = m.id
-      LEFT JOIN magpie.follow_edge e ON e.listing_id = p_listing AND e.member_id = m.id AND e.gone_generation IS NULL
+      CROSS JOIN LATERAL (SELECT u.login_key, u.first_seen_at FROM magpie.github_user u WHERE u.id = m.id OFFSET 0) AS u
+      LEFT JOIN LATERAL (
+        SELECT e.first_seen_at FROM magpie.follow_edge e
+         WHERE e.listing_id = p_listing AND e.member_id = m.id AND e.gone_generation IS NULL OFFSET 0) AS e ON true
      WHERE p.walk_id = p_walk),
   placed AS (
     SELECT m.relation, 'upstream' AS sort, m.id, m.seen, row_number() OVER (PARTITION BY m.relation ORDER BY m.page, m.n) - 1 AS n
