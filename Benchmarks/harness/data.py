@@ -27,7 +27,7 @@ def write_requests(directory, tokens, sized):
     shuffle.shuffle(favorites)
     shuffle.shuffle(followers)
     files = {}
-    lists = {"favorites": favorites, "followers": followers, "photos": [(PHOTOS, "")]}
+    lists = {"favorites": favorites, "followers": followers, "photos": [(PHOTOS, "")], "photos remembered": [(PHOTOS + "?remember", "")]}
     for size, token in zip(SIZES, sized):
         lists[f"favorites of {size}"] = [(FAVORITES, token)]
         lists[f"followers beside {size}"] = [(followers_path(owner, 5), token) for owner in OWNERS]

@@ -95,6 +95,15 @@ class Server:
             ticks += int(fields[11]) + int(fields[12])
         return ticks / os.sysconf("SC_CLK_TCK")
 
+    def wait_until_idle(self, seconds=30):
+        """Until it takes hardly any CPU time."""
+        for _ in range(seconds * 5):
+            before = self.cpu_seconds()
+            time.sleep(0.2)
+            if self.cpu_seconds() - before < 0.02:
+                return
+        raise RuntimeError(f"{self.name} does not come to rest")
+
     def resident_megabytes(self):
         kilobytes = 0
         for pid in self.pids():

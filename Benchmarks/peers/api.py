@@ -135,14 +135,15 @@ edition = (0, b"", "")
 
 
 async def photos(request):
-    """All of them, remembered as they are answered by their generation, as Magpie does."""
+    """All of them: read and put together for each request, or with `?remember` remembered by their generation, as Magpie does."""
     global edition
     async with pool.acquire() as connection:
         head = await connection.fetchrow(PHOTOS)
-        if edition[0] != head["generation"]:
+        if edition[0] != head["generation"] or "remember" not in request.query_params:
             rows = await connection.fetch(PHOTO_DOCUMENTS)
             place = rf"{PUBLIC}/images/placeholder/\1/\2.png"
-            body = ("[" + ",\n".join(PLACEHOLDER.sub(place, row["document"]) for row in rows) + "]").encode()
+            text = "[" + ",\n".join(row["document"] for row in rows) + "]"
+            body = PLACEHOLDER.sub(place, text).encode()
             edition = (head["generation"], body, '"' + hashlib.sha256(body).hexdigest()[:32] + '"')
     headers = {
         "etag": edition[2], "cache-control": "public, no-cache", "cache-status": "magpie; hit", "age": str(int(head["age"])),

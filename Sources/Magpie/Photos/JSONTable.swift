@@ -84,6 +84,7 @@ extension JSONTable {
     static let maxColumns = 16
 
     private var document: [UInt8] = [UInt8(ascii: "[")]
+    private var items = 0
     private var ids: [Int64] = []
     private var unescaped: [UInt8] = []
     private var columns: [Column] = []
@@ -92,6 +93,16 @@ extension JSONTable {
 
     /// - Parameter turn: another text for a member that is a text, or `nil` to leave it as it is.
     public init(turn: @escaping @Sendable (_ name: String, _ text: String) -> String?) { self.turn = turn }
+
+    /// Makes room at once. Growing bit by bit would leave the smaller places behind; room that is not used costs nothing.
+    ///
+    /// - Parameter bytes: of all items as they come. Texts that are turned may become longer.
+    public mutating func reserve(items: Int, bytes: Int) {
+      document.reserveCapacity(bytes + items * 64)
+      ids.reserveCapacity(items)
+      places.reserveCapacity(items)
+      self.items = items
+    }
 
     /// Adds an item, a checked document.
     public mutating func append(id: Int64, _ item: [UInt8]) {
@@ -139,6 +150,7 @@ extension JSONTable {
         guard columns.count < Builder.maxColumns else { return }
         columns.append(Column(name: name, values: []))
         column = columns.count - 1
+        columns[column].values.reserveCapacity(items)
       }
       // Of a member that stands twice, the first counts.
       guard columns[column].values.count <= ids.count else { return }

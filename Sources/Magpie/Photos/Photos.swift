@@ -127,30 +127,48 @@ public final class Photos: Sendable {
     }
   }
 
+  /// Items read at once: all of them would be in memory three times for a moment, and most of that would stay with the process.
+  private static let slice = 500
+
   /// Not on a loop: to prepare five thousand items takes some 20 ms.
   private static func load(_ form: Form, _ database: Database) async throws -> Edition {
-    let rows = try await database.pooled { connection in
-      try await connection.query(
+    try await database.transaction(isolation: .repeatableRead, retries: 3) { transaction in
+      let size = try await transaction.query(
         """
-        SELECT s.generation, i.id, i.document FROM magpie.photo_set s, \(unsafe: form.collection.table) i
-         WHERE s.name = \(form.collection.rawValue) ORDER BY i.position
-        """)
+        SELECT s.generation, count(i.id), coalesce(sum(octet_length(i.document)), 0)::bigint
+          FROM magpie.photo_set s LEFT JOIN \(unsafe: form.collection.table) i ON true
+         WHERE s.name = \(form.collection.rawValue) GROUP BY s.generation
+        """
+      )[0].decode((Int64, Int64, Int64).self)
+      var builder = builder(form)
+      builder.reserve(items: Int(size.1), bytes: Int(size.2))
+      var last: Int32 = -1
+      while true {
+        let rows = try await transaction.query(
+          """
+          SELECT i.position, i.id, i.document FROM \(unsafe: form.collection.table) i
+           WHERE i.position > \(last) ORDER BY i.position LIMIT \(Int64(slice))
+          """)
+        for row in 0..<rows.count {
+          last = Int32(clamping: try rows.integer(row: row, column: 0) ?? 0)
+          let id = try rows.integer(row: row, column: 1) ?? 0
+          rows.lend(row: row, column: 2) { if let bytes = $0 { builder.append(id: id, Array(bytes)) } }
+        }
+        if rows.count < slice { break }
+      }
+      let table = builder.finish()
+      return Edition(generation: size.0, table: table, name: Digest.name(of: table.document))
     }
+  }
+
+  private static func builder(_ form: Form) -> JSONTable.Builder {
     let pictures = form.pictures
-    var builder = JSONTable.Builder { name, text in
+    return JSONTable.Builder { name, text in
       guard let pictures, name == "url" || name == "thumbnailUrl", let address = PlaceholderAddress(text) else {
         return nil
       }
       return "\(pictures)/\(address.size)/\(address.color).png"
     }
-    var generation: Int64 = 0
-    for row in 0..<rows.count {
-      generation = try rows.integer(row: row, column: 0) ?? 0
-      let id = try rows.integer(row: row, column: 1) ?? 0
-      rows.lend(row: row, column: 2) { if let bytes = $0 { builder.append(id: id, Array(bytes)) } }
-    }
-    let table = builder.finish()
-    return Edition(generation: generation, table: table, name: Digest.name(of: table.document))
   }
 }
 
