@@ -17,6 +17,12 @@ struct IdempotencyMiddleware: Sendable {
     "/v1/accounts", "/v1/invitations/redeem", "/v1/sessions", "/v1/account/restore",
   ]
 
+  /// Routes whose handlers write at most once, by `Database.queryWithKey`: the answer is stored in the same transaction. The others
+  /// do nothing twice when they are run twice: an import finds what it has brought, a refresh joins the one under way.
+  static let singleWrites: Set<String> = [
+    "/v1/sync", "/v1/collections", "/v1/activity", "/v1/favorites/{kind}/{id}/restore",
+  ]
+
   private let services: Services
   private let keys: Idempotency
   /// Large bodies that are looked at, at once.
@@ -59,14 +65,22 @@ struct IdempotencyMiddleware: Sendable {
       throw APIError(problem)
     case .answered(let answer): return Response(replaying: answer)
     case .started(let claim):
-      return try await IdempotencyClaim.$current.withValue(claim) { try await answer(request, next, claim) }
+      return try await answer(request, next, claim, isOneWrite: IdempotencyMiddleware.singleWrites.contains(pattern))
     }
   }
 
-  private func answer(_ request: Request, _ next: Handler, _ claim: IdempotencyClaim) async throws -> Response {
+  private func answer(
+    _ request: Request, _ next: Handler, _ claim: IdempotencyClaim, isOneWrite: Bool
+  ) async throws -> Response {
     let response: Response
     do {
-      response = try await next(request)
+      response =
+        isOneWrite
+        ? try await keys.answering(claim) {
+          let response = try await next(request)
+          let isKept = IdempotencyMiddleware.isFinal(response.status)
+          return (response, isKept ? Idempotency.Answer(response) : nil)
+        } : try await next(request)
     } catch {
       guard error is APIError || error is JSONObjectReader.Refusal || error is Accepted || error is PostgresError else {
         try? await keys.forget(claim)

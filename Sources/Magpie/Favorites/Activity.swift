@@ -18,7 +18,7 @@ public struct Activity: Sendable {
   ///
   /// - Throws: `PostgresError`, with SQLSTATE `MG403` when the token may not write.
   public func record(_ kind: Kind, of subject: String, token: [UInt8]) async throws -> Int64? {
-    let rows = try await database.query(
+    let rows = try await database.queryWithKey(
       """
       INSERT INTO magpie.activity AS a (account_id, kind, count, subject)
       SELECT magpie.current_account(), \(kind.rawValue), 1, \(subject) WHERE magpie.current_account() IS NOT NULL

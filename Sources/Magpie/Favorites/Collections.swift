@@ -80,7 +80,7 @@ public struct Collections: Sendable {
   ///
   /// - Throws: `PostgresError`.
   public func item(_ id: UUID, token: [UInt8]) async throws -> Outcome {
-    let rows = try await database.query(
+    let rows = try await database.queryWithKey(
       """
       WITH me AS MATERIALIZED (SELECT magpie.authenticate(\(token)) AS account_id)
       SELECT c.document, c.version,
@@ -101,7 +101,7 @@ public struct Collections: Sendable {
   /// - Throws: `PostgresError`, with SQLSTATE `MG403` when the token may not write and `MG429` when there are too many.
   public func create(_ id: UUID, name: String, rank: String, token: [UInt8]) async throws -> Outcome {
     // In two steps, since a conflict that is left out would raise the account's version.
-    let rows = try await database.query(
+    let rows = try await database.queryWithKey(
       """
       WITH there AS (
         SELECT c.name FROM magpie.collection c WHERE c.account_id = magpie.current_account() AND c.id = \(id)),

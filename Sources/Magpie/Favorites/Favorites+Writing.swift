@@ -70,7 +70,7 @@ extension Favorites {
   ///   nothing to bring back.
   /// - Throws: as `put`.
   public func restore(_ kind: Favorite.Kind, _ id: String, token: [UInt8]) async throws -> Favorite.Outcome? {
-    let rows = try await database.query(
+    let rows = try await database.queryWithKey(
       """
       WITH restored AS (
         INSERT INTO magpie.favorite (account_id, kind, subject_id, state, added_at)

@@ -39,7 +39,7 @@ public struct Favorites: Sendable {
   ///
   /// - Throws: `PostgresError`.
   public func item(_ kind: Favorite.Kind, _ id: String, token: [UInt8]) async throws -> Item {
-    let rows = try await database.query(
+    let rows = try await database.queryWithKey(
       """
       WITH me AS MATERIALIZED (SELECT magpie.authenticate(\(token)) AS account_id)
       SELECT f.document, f.version

@@ -101,23 +101,9 @@ public struct Idempotency: Sendable {
   }
 }
 
-/// The right to store the answer to a request with an `Idempotency-Key`.
-///
-/// A write that is one transaction stores its answer in it, so that there is never one without the other:
-///
-/// ```swift
-/// try await database.transaction { transaction in
-///   …
-///   if let claim = IdempotencyClaim.current { try await transaction.query(claim.storing(answer)) }
-/// }
-/// IdempotencyClaim.current?.noteStored()
-/// ```
-///
-/// Where nobody does, it is stored after the handler has answered.
+/// The right to store the answer to a request with an `Idempotency-Key`: in the transaction of its write (`answering`), or, where
+/// a write is no single transaction, afterwards.
 public final class IdempotencyClaim: Sendable {
-  /// That of the request that is being answered; `nil` when it came without a key.
-  @TaskLocal public static var current: IdempotencyClaim?
-
   let run = UUID()
   private let stored = Atomic(false)
 

@@ -47,7 +47,7 @@ public struct Sync: Sendable {
   ///   - limit: entries at most.
   /// - Throws: `PostgresError`.
   public func pull(since: Int64?, until: Int64? = nil, limit: Int, token: [UInt8]) async throws -> Pull {
-    let rows = try await database.query(Page.query(since: since ?? .max, until: until, limit: limit, token: token))
+    let rows = try await database.queryWithKey(Page.query(since: since ?? .max, until: until, limit: limit, token: token))
     guard let first = rows.first else { return .refused(.nobody) }
     return try Page.read(rows, try Page.Head(first), since: since, until: until)
   }
@@ -61,7 +61,7 @@ public struct Sync: Sendable {
       let fullRead = since == 0 && page.hasMore ? page.current : nil
       if fullRead != nil || page.head.syncVersion != page.version {
         // Without this the device is listed as a little behind, or reads once more; no reason to fail.
-        _ = try? await database.query("SELECT magpie.note_sync(\(device), \(page.version), \(fullRead))")
+        _ = try? await database.queryWithKey("SELECT magpie.note_sync(\(device), \(page.version), \(fullRead))")
       }
     }
     return pull
@@ -83,13 +83,11 @@ public struct Sync: Sendable {
     let texts = operations.map(\.text)
     do {
       let rows = try await retrying {
-        try await database.pooled { connection in
-          try await connection.query(
-            """
-            SELECT p.status, p.version, p.server, p.ancestor, p.pointer, p.error
-              FROM magpie.sync_push(\(token), \(since), \(texts), \(isAtomic)) p
-            """)
-        }
+        try await database.queryWithKey(
+          """
+          SELECT p.status, p.version, p.server, p.ancestor, p.pointer, p.error
+            FROM magpie.sync_push(\(token), \(since), \(texts), \(isAtomic)) p
+          """, isSlow: true)
       }
       if rows.isEmpty { return .refused(.nobody) }
       return .results(try rows.map(Result.init))
@@ -104,6 +102,8 @@ public struct Sync: Sendable {
 
   /// A push that stood in the way of others was rolled back whole.
   private func retrying(_ body: () async throws -> Rows) async throws -> Rows {
+    // After an error a transaction is over; whoever has begun it does all of it again.
+    if KeyedWrite.transaction != nil { return try await body() }
     for _ in 0..<2 {
       do { return try await body() } catch let error as PostgresError where error.isRetryable {}
     }

@@ -159,6 +159,35 @@ import Testing
     }
   }
 
+  /// Every route that writes once: dying between the write and its answer must leave neither.
+  @Test(arguments: [
+    ("/v1/sync", #"{"since": 0, "changes": [{"op": "put", "kind": "gif", "id": "new"}]}"#, "magpie.favorite"),
+    ("/v1/collections", #"{"name": "Birds"}"#, "magpie.collection"),
+    ("/v1/activity", #"{"kind": "copied", "subject": "gif:new"}"#, "(SELECT generate_series(1, count) FROM magpie.activity) a"),
+    ("/v1/favorites/photo/9/restore", "", "magpie.favorite"),
+  ])
+  func writeIsUndoneWhenItsAnswerIsNotStored(path: String, body: String, what: String) async throws {
+    try await AccountWorld.run { world async throws in
+      let token = try await world.token()
+      #expect(try await world.send(.put, "/v1/favorites/photo/9", as: token).status == 201)
+      #expect(try await world.send(.delete, "/v1/favorites/photo/9", as: token).status == 204)
+      let count = "SELECT count(*) FROM \(what)"
+      try await world.sql(
+        "CREATE FUNCTION magpie.die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'dead'; END $$")
+      try await world.sql(
+        "CREATE TRIGGER die BEFORE UPDATE ON magpie.idempotency_key FOR EACH ROW EXECUTE FUNCTION magpie.die()")
+      #expect(try await Self.order(world, "key", as: token, body: body, path: path).status == 500)
+      #expect(try await world.value("\(unsafe: count)") == Int64(0))
+      try await world.sql("DROP TRIGGER die ON magpie.idempotency_key")
+      let first = try await Self.order(world, "key", as: token, body: body, path: path)
+      #expect((200...201).contains(first.status) && first["Idempotency-Replayed"] == nil)
+      #expect(try await world.value("\(unsafe: count)") == Int64(1))
+      let again = try await Self.order(world, "key", as: token, body: body, path: path)
+      #expect(again["Idempotency-Replayed"] == "true" && again.body == first.body)
+      #expect(try await world.value("\(unsafe: count)") == Int64(1))
+    }
+  }
+
   /// A key on a request that hands out tokens is no way to get one again.
   @Test func tokensAreNotKept() async throws {
     try await AccountWorld.run({ $0.allowsSignUp = true }) { world async throws in
