@@ -21,7 +21,7 @@ struct ServeCommand {
       let database = try await process.database("magpie_app", on: group)
       let notices = Notices(database: database)
       let waiter = JobWaiter(database: database, notices: notices)
-      let hub = StreamHub(database: database, notices: notices)
+      let hub = StreamHub(database: database, notices: notices, jobDocument: JobDocument.bytes)
       notices.start()
       hub.start(on: group.loops[0])
       waiter.start(on: group.loops[0])

@@ -20,6 +20,7 @@ extension StreamHub {
         await ping(now)
       }
       await checkSuspects()
+      await tellOfJobs()
       let accounts = state.withLock { state in
         defer { state.changed = [] }
         return Array(state.changed)
@@ -79,6 +80,30 @@ extension StreamHub {
         "SELECT c.place FROM magpie.check_streams(\(some.map(\.token)), \(some.map(\.version))) c")
       for place in (try? rows?.decode(Int64.self)) ?? [] where some.indices.contains(Int(place) - 1) {
         some[Int(place) - 1].finish(.revoked)
+      }
+    }
+  }
+
+  // MARK: Jobs
+
+  /// Tells the devices of every account that has asked for a job how it goes on.
+  private func tellOfJobs() async {
+    let (ids, accounts) = state.withLock { state in
+      defer { state.jobs = [] }
+      return (state.jobs.sorted(), state.groups.keys.sorted())
+    }
+    if ids.isEmpty || accounts.isEmpty { return }
+    guard
+      let asked = try? await database.query(
+        "SELECT a.job_id, a.account_id FROM magpie.job_asker a WHERE a.job_id = ANY (\(ids)) AND a.account_id = ANY (\(accounts))"
+      ).decode((Int64, Int64).self), !asked.isEmpty
+    else { return }
+    let known = Set(asked.map(\.0)).sorted()
+    guard let rows = try? await database.query(Job.Status.query(known)) else { return }
+    for status in rows.compactMap({ try? Job.Status($0) }) {
+      let event = StreamEvents.job(jobDocument(status))
+      for (job, account) in asked where job == status.id {
+        for stream in streams(of: account) { stream.add(event) }
       }
     }
   }

@@ -46,6 +46,8 @@ public final class StreamHub: Sendable {
     var open: [Int64: Int] = [:]
     var openInAll = 0
     var changed: Set<Int64> = []
+    /// Named by notices, and not looked at yet.
+    var jobs: Set<Int64> = []
     var suspects: Set<String> = []
     var suspectsAll = false
     var isDraining = false
@@ -55,6 +57,7 @@ public final class StreamHub: Sendable {
   let configuration: Configuration
   let database: Database
   let sync: Sync
+  let jobDocument: @Sendable (Job.Status) -> [UInt8]
   let bell = Doorbell()
   let state = Lock(State())
   let sent = Atomic<Int>(0)
@@ -62,11 +65,18 @@ public final class StreamHub: Sendable {
   private let writers = Lock(NoticeLimiter())
 
   /// Listens, and tells nobody before `start`.
-  public init(database: Database, notices: Notices, configuration: Configuration = Configuration()) {
+  ///
+  /// - Parameter jobDocument: JSON without line breaks of what a device is told of a job.
+  public init(
+    database: Database, notices: Notices, configuration: Configuration = Configuration(),
+    jobDocument: @escaping @Sendable (Job.Status) -> [UInt8]
+  ) {
     self.configuration = configuration
     self.database = database
+    self.jobDocument = jobDocument
     sync = Sync(database: database)
     notices.on(StreamHub.channel) { [weak self] in self?.hear($0) }
+    notices.on(JobWaiter.channel) { [weak self] in self?.hearOfJobs($0) }
     notices.on(StreamHub.sessionChannel) { [weak self] in self?.hearOfSessions($0) }
   }
 
@@ -190,6 +200,16 @@ public final class StreamHub: Sendable {
     }
   }
 
+  /// Progress only: what is missed is not made up for, and whoever must know asks `/v1/jobs/{id}`.
+  private func hearOfJobs(_ payload: String?) {
+    let isWanted = state.withLock { state in
+      guard !state.groups.isEmpty, state.jobs.count < StreamHub.maxJobs, let payload else { return false }
+      state.jobs.formUnion(payload.split(separator: ",").compactMap { Int64($0) })
+      return !state.jobs.isEmpty
+    }
+    if isWanted { bell.ring() }
+  }
+
   private func hearOfSessions(_ payload: String?) {
     state.withLock { state in
       guard let payload else { return state.suspectsAll = true }
@@ -202,6 +222,9 @@ public final class StreamHub: Sendable {
     }
     bell.ring()
   }
+
+  /// Jobs that wait to be looked at.
+  private static let maxJobs = 1_000
 
   private func mark(_ accounts: [Int64]) {
     let isWanted = state.withLock { state in

@@ -42,7 +42,8 @@ extension OpenAPI {
     Operation(
       method: .get, path: "/v1/stream", id: "openStream", tag: "sync",
       summary:
-        "Changes as they happen. Events: favorites (id is the version, data one entry of a delta), resync, ping.",
+        "Changes as they happen. Events: favorites (id is the version, data one entry of a delta), job (data as of "
+        + "/v1/jobs/{id}), resync, ping.",
       parameters: ["lastEventID", "lastEventIDField"],
       answers: [
         .init(

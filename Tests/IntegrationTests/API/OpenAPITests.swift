@@ -28,7 +28,7 @@ import Testing
         waiter: JobWaiter(database: database, notices: Notices(database: database)),
         budgets: Budgets(database: database)),
       sync: Sync(database: database),
-      hub: StreamHub(database: database, notices: Notices(database: database)),
+      hub: StreamHub(database: database, notices: Notices(database: database), jobDocument: JobDocument.bytes),
       cursorKey: Array(repeating: 7, count: 32))
     routes = Set(try Routes.api(services).routes.map { "\($0.method.rawValue) \($0.pattern)" })
   }

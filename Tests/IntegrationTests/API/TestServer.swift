@@ -33,7 +33,7 @@ final class TestServer: Sendable {
     var streams = StreamHub.Configuration()
     streams.pingInterval = options.pingInterval
     streams.pollInterval = options.pollInterval
-    hub = StreamHub(database: database, notices: notices, configuration: streams)
+    hub = StreamHub(database: database, notices: notices, configuration: streams, jobDocument: JobDocument.bytes)
     notices.start()
     hub.start(on: group.loops[0])
     waiter.start(on: group.loops[0])

@@ -23,6 +23,33 @@ import Testing
     try await world.value("SELECT a.id FROM magpie.account a WHERE a.username = \(name)")
   }
 
+  @Test func whoHasAskedForAJobIsToldHowItGoesOn() async throws {
+    try await TestWorld.run(Self.options { $0.hasWorker = true }) { world in
+      try world.simulator.add(.init("crowded", followers: 250))
+      let (ann, phone, bob) = (
+        try await world.token(), try await world.token(), try await world.token(of: "bob")
+      )
+      let devices = try [ann, phone].map { try EventClient(world.servers[0].baseURL, as: $0) }
+      let foreign = try EventClient(world.servers[0].baseURL, as: bob)
+      for stream in devices + [foreign] { try await stream.opened() }
+      let order = try await world.send(
+        .post, "/github/users/crowded/refresh", as: ann, body: #"{"what": ["followers"]}"#)
+      #expect(order.status == 202)
+      for stream in devices {
+        try await stream.until { $0.events(named: "job").last?.data.contains(#""state":"completed""#) == true }
+        let job = try #require(stream.events(named: "job").last)
+        let id = try #require(try JSONView(Array(job.data.utf8))["id"]?.int)
+        #expect(job.id == nil)
+        #expect(try await world.send(.get, "/v1/jobs/\(id)", as: ann).text == job.data)
+        #expect(try JSONView(Array(job.data.utf8))["pages_done"]?.int == 3)
+      }
+      // The foreign stream is alive, and has heard of nothing.
+      try await Self.put(world, 1, as: bob)
+      try await foreign.until { !$0.events(named: "favorites").isEmpty }
+      #expect(foreign.events(named: "job").isEmpty)
+    }
+  }
+
   @Test func everyDeviceHearsOfEveryWrite() async throws {
     // No polling within the test's time: what is heard was told.
     try await TestWorld.run(
