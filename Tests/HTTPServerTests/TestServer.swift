@@ -62,7 +62,13 @@ final class TestClient: @unchecked Sendable {
   private let descriptor: Int32
   private let sending = DispatchQueue(label: "client sends")
   private let receiving = DispatchQueue(label: "client receives")
-  private(set) var received: [UInt8] = []
+  private var buffer: [UInt8] = []
+  /// What stands before has been taken. Removing each line at once would move all that follows it.
+  private var start = 0
+
+  /// Bytes that have come and not been taken.
+  var received: [UInt8] { Array(buffer[start...]) }
+  var receivedCount: Int { buffer.count - start }
 
   init(_ server: Server, receiveBuffer: Int32? = nil) throws {
     let address = server.address
@@ -121,7 +127,7 @@ final class TestClient: @unchecked Sendable {
 
   /// Whether the server closes without another byte.
   func isClosed() async throws -> Bool {
-    try await run(on: receiving) { try $0.received.isEmpty && !$0.receiveMore() }
+    try await run(on: receiving) { try $0.receivedCount == 0 && !$0.receiveMore() }
   }
 
   /// The next answer, taken out of its framing.
@@ -144,16 +150,20 @@ final class TestClient: @unchecked Sendable {
 
   /// `false` at the end of the stream.
   private func receiveMore() throws -> Bool {
-    var buffer = [UInt8](repeating: 0, count: 65_536)
-    let count = recv(descriptor, &buffer, buffer.count, 0)
+    if start > 1 << 20 {
+      buffer.removeFirst(start)
+      start = 0
+    }
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    let count = recv(descriptor, &bytes, bytes.count, 0)
     if count < 0 { throw errno == EAGAIN ? Timeout() : SystemError("recv") }
-    received += buffer[..<count]
+    buffer += bytes[..<count]
     return count > 0
   }
 
   private func readToEndNow() throws -> String {
     while try receiveMore() {}
-    defer { received = [] }
+    defer { start = buffer.count }
     return String(decoding: received, as: UTF8.self)
   }
 
@@ -190,20 +200,20 @@ final class TestClient: @unchecked Sendable {
 
   private func readLine() throws -> String {
     while true {
-      if let end = received.firstIndex(of: 10) {
-        defer { received.removeFirst(end + 1) }
-        return String(decoding: received[..<(end - 1)], as: UTF8.self)
+      if let end = buffer[start...].firstIndex(of: 10) {
+        defer { start = end + 1 }
+        return String(decoding: buffer[start..<(end - 1)], as: UTF8.self)
       }
       if try !receiveMore() { throw SystemError("recv", code: 0) }
     }
   }
 
   private func take(_ count: Int) throws -> [UInt8] {
-    while received.count < count {
+    while receivedCount < count {
       if try !receiveMore() { throw SystemError("recv", code: 0) }
     }
-    defer { received.removeFirst(count) }
-    return Array(received[..<count])
+    defer { start += count }
+    return Array(buffer[start..<start + count])
   }
 }
 
