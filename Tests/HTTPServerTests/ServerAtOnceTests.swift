@@ -93,7 +93,8 @@ import Testing
     ) { server in
       let client = try TestClient(server)
       for (request, status, text) in [
-        ("GET /now", 200, "now /now"), ("GET /refused", 400, nil), ("GET /later/7", 200, "later 7"), ("GET /none", 404, nil),
+        ("GET /now", 200, "now /now"), ("GET /refused", 400, nil), ("GET /later/7", 200, "later 7"),
+        ("GET /none", 404, nil),
         ("POST /now", 405, nil), ("OPTIONS /later/7", 204, ""), ("GET /later/8", 200, "later 8"),
       ] as [(String, Int, String?)] {
         try await client.send(.request(request))

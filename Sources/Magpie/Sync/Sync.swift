@@ -47,7 +47,8 @@ public struct Sync: Sendable {
   ///   - limit: entries at most.
   /// - Throws: `PostgresError`.
   public func pull(since: Int64?, until: Int64? = nil, limit: Int, token: [UInt8]) async throws -> Pull {
-    let rows = try await database.queryWithKey(Page.query(since: since ?? .max, until: until, limit: limit, token: token))
+    let rows = try await database.queryWithKey(
+      Page.query(since: since ?? .max, until: until, limit: limit, token: token))
     guard let first = rows.first else { return .refused(.nobody) }
     return try Page.read(rows, try Page.Head(first), since: since, until: until)
   }

@@ -163,7 +163,10 @@ import Testing
   @Test(arguments: [
     ("/v1/sync", #"{"since": 0, "changes": [{"op": "put", "kind": "gif", "id": "new"}]}"#, "magpie.favorite"),
     ("/v1/collections", #"{"name": "Birds"}"#, "magpie.collection"),
-    ("/v1/activity", #"{"kind": "copied", "subject": "gif:new"}"#, "(SELECT generate_series(1, count) FROM magpie.activity) a"),
+    (
+      "/v1/activity", #"{"kind": "copied", "subject": "gif:new"}"#,
+      "(SELECT generate_series(1, count) FROM magpie.activity) a"
+    ),
     ("/v1/favorites/photo/9/restore", "", "magpie.favorite"),
   ])
   func writeIsUndoneWhenItsAnswerIsNotStored(path: String, body: String, what: String) async throws {
