@@ -37,11 +37,15 @@ extension RepositoryRenderer {
     json.string("\(url)/git/commits/\(sha)")
     json.key("comment_count")
     json.int(0)
+    json.key("verification")
+    json.raw(#"{"verified":false,"reason":"unsigned","signature":null,"payload":null,"verified_at":null}"#)
     json.endObject()
     json.key("url")
     json.string("\(url)/commits/\(sha)")
     json.key("html_url")
     json.string("https://github.com/\(owner.login)/\(repository.name)/commit/\(sha)")
+    json.key("comments_url")
+    json.string("\(url)/commits/\(sha)/comments")
     for part in ["author", "committer"] {
       json.key(part)
       if number % 7 == 6 {

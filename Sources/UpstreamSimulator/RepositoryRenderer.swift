@@ -62,8 +62,16 @@ struct RepositoryRenderer: Sendable {
       json.key(name)
       json.string(Timestamp(seconds: stamp).description)
     }
-    json.key("clone_url")
-    json.string("https://github.com/\(fullName).git")
+    for (name, start) in [
+      ("git_url", "git://github.com/"), ("ssh_url", "git@github.com:"), ("clone_url", "https://github.com/"),
+    ] {
+      json.key(name)
+      json.string("\(start)\(fullName).git")
+    }
+    json.key("svn_url")
+    json.string("https://github.com/\(fullName)")
+    json.key("mirror_url")
+    json.null()
     json.key("homepage")
     json.string("")
     json.key("size")
@@ -77,6 +85,16 @@ struct RepositoryRenderer: Sendable {
     for name in ["forks_count", "forks", "open_issues_count", "open_issues"] {
       json.key(name)
       json.int(repository.stars / 7)
+    }
+    for name in ["has_issues", "has_projects", "has_downloads", "has_wiki", "allow_forking"] {
+      json.key(name)
+      json.bool(true)
+    }
+    for name in [
+      "has_pages", "has_discussions", "archived", "disabled", "is_template", "web_commit_signoff_required",
+    ] {
+      json.key(name)
+      json.bool(false)
     }
     json.key("license")
     json.null()
