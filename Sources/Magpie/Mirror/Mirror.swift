@@ -197,12 +197,13 @@ public struct Mirror: Sendable {
         StoredSearch.query(query, favorites: favorites, life: timeToLive.search, token: token)))
   }
 
-  /// Stored people whose login or name begins with what a search for users is for; `nil` when the search is no plain text.
+  /// What is stored and begins with what a search is for; `nil` when the search is no plain text.
   ///
   /// - Throws: `PostgresError`.
   public func localMatches(_ query: SearchQuery, token: [UInt8]) async throws -> LocalMatches? {
-    guard query.kind == .users, query.page == 1, let text = query.plainText else { return nil }
-    return LocalMatches(rows: try await database.query(LocalMatches.query(text, limit: query.perPage, token: token)))
+    guard query.page == 1, let text = query.plainText else { return nil }
+    return LocalMatches(
+      rows: try await database.query(LocalMatches.query(query.kind, text, limit: query.perPage, token: token)))
   }
 
   /// Why a subject may be missing.

@@ -92,14 +92,15 @@ public struct StoredSearch: Sendable {
   }
 }
 
-/// People who are stored and whose login or name begins with a text: an answer while the upstream's is under way.
+/// What is stored and begins with a text, people by login or name and repositories by name or owner and name: an answer while the
+/// upstream's is under way.
 public struct LocalMatches: Sendable {
   let rows: Rows
 
   /// How many.
   public var count: Int { rows.count }
 
-  /// Lends each person's document, with the asking account's tags if it has starred the person.
+  /// Lends each document, with the asking account's tags if it has starred what it is about.
   ///
   /// - Parameter known: these are left out.
   public func forEachItem(
@@ -116,7 +117,40 @@ public struct LocalMatches: Sendable {
 
   /// Both ways are walked in the order of an index and no further than the page is long, whatever the text is and however
   /// many are stored. The bounds are plain comparisons, since a pattern that is a parameter uses no index.
-  static func query(_ text: String, limit: Int, token: [UInt8]) -> Query {
+  static func query(_ kind: SearchQuery.Kind, _ text: String, limit: Int, token: [UInt8]) -> Query {
+    switch kind {
+    case .users: people(text, limit: limit, token: token)
+    case .repositories: repositories(text, limit: limit, token: token)
+    }
+  }
+
+  private static func repositories(_ text: String, limit: Int, token: [UInt8]) -> Query {
+    """
+    WITH me AS MATERIALIZED (SELECT magpie.authenticate(\(token)) AS account_id),
+    word AS MATERIALIZED (
+      SELECT magpie.fold(\(text)) AS low, magpie.fold(\(text)) || chr(1114111) AS high,
+             lower(\(text)) COLLATE "C" AS key_low, (lower(\(text)) || chr(1114111)) COLLATE "C" AS key_high),
+    found AS MATERIALIZED (
+      (SELECT r.id, 0 AS tier, row_number() OVER (ORDER BY magpie.fold(r.name) USING ~<~) AS n FROM magpie.github_repo r
+        WHERE magpie.fold(r.name) ~>=~ (SELECT w.low FROM word w) AND magpie.fold(r.name) ~<~ (SELECT w.high FROM word w)
+          AND r.state <> 'gone'
+        ORDER BY magpie.fold(r.name) USING ~<~ LIMIT \(limit))
+      UNION ALL
+      (SELECT r.id, 1, row_number() OVER (ORDER BY r.name_key) FROM magpie.github_repo r
+        WHERE r.name_key >= (SELECT w.key_low FROM word w) AND r.name_key < (SELECT w.key_high FROM word w) AND r.state <> 'gone'
+        ORDER BY r.name_key LIMIT \(limit))),
+    best AS (SELECT f.id, min(f.tier) AS tier, min(f.n) AS n FROM found f GROUP BY f.id)
+    SELECT coalesce(r.summary, r.document), r.id, b.n, f.tags
+      FROM me CROSS JOIN best b JOIN magpie.github_repo r ON r.id = b.id
+      LEFT JOIN LATERAL (
+        SELECT f.tags FROM magpie.favorite f
+         WHERE f.account_id = me.account_id AND f.kind = 'github-repo' AND f.subject_id = r.id::text LIMIT 1) f ON true
+     WHERE me.account_id IS NOT NULL AND coalesce(r.summary, r.document) IS NOT NULL
+     ORDER BY b.tier, b.n LIMIT \(limit)
+    """
+  }
+
+  private static func people(_ text: String, limit: Int, token: [UInt8]) -> Query {
     """
     WITH me AS MATERIALIZED (SELECT magpie.authenticate(\(token)) AS account_id),
     word AS MATERIALIZED (SELECT magpie.fold(\(text)) AS low, magpie.fold(\(text)) || chr(1114111) AS high),

@@ -7,7 +7,7 @@ import Magpie
 /// `GET /github/search/users` and `/github/search/repositories`, with GitHub's parameters, shape and limits.
 ///
 /// The upstream's answer is shared by all who ask the same, for a while. As long as there is none, `Prefer: wait=0` gives at
-/// once, for people, who is stored and begins with the text, marked as incomplete; the same comes when the wait is over or GitHub cannot
+/// once what is stored and begins with the text, marked as incomplete; the same comes when the wait is over or GitHub cannot
 /// be asked. Nothing is ever concluded from who is missing.
 struct SearchEndpoint: Sendable {
   let services: Services

@@ -129,6 +129,8 @@ extension GitHub {
     public let document: [UInt8]
     /// The item as a list would show it, if it is an account.
     public let account: Member?
+    /// The same, if it is a repository.
+    public let repository: Repository?
     /// The item without what only a search has.
     public let plainDocument: [UInt8]
 
@@ -137,6 +139,7 @@ extension GitHub {
       document = Repository.withoutSecrets(view)
       plainDocument = view.removing(members: SearchItem.searchMembers)
       account = try? Member(JSONView(checked: plainDocument), at: 0)
+      repository = try? Repository(JSONView(checked: plainDocument), at: "")
     }
   }
 

@@ -213,6 +213,42 @@ import UpstreamSimulator
     }
   }
 
+  @Test func foundRepositoriesAreThereWhenTheUpstreamIsNot() async throws {
+    try await TestWorld.run(Self.options()) { world in
+      let token = try await world.token()
+      var builder = Simulator.Configuration.User("builder", followers: 1)
+      builder.repositories = 40
+      try world.simulator.add(builder)
+      let list = try await world.get("/github/users/builder/repos?per_page=100", as: token, [.prefer: "wait=30"])
+      let names = try list.json.elements.compactMap { $0["name"]?.string }
+      let name = try #require(names.first { $0.count > 4 })
+      try await world.sql("DELETE FROM magpie.github_repo")
+      let found = try await world.get("/github/search/repositories?q=\(name)", as: token, [.prefer: "wait=30"])
+      let first = try #require(try found.json["items"]?.elements.first { $0["name"]?.string == name })
+      let id = try #require(first["id"]?.int)
+      // The search has made it known, and has not passed for its list or its record.
+      #expect(
+        try await world.value("SELECT r.name_key FROM magpie.github_repo r WHERE r.id = \(id)") == "builder/\(name)".lowercased())
+      world.simulator.add(Fault(.status(502), on: "/search/repositories"))
+      for text in [String(name.prefix(4)), "builder/\(name.prefix(2))"] {
+        let local = try await world.get("/github/search/repositories?q=\(text)", as: token, [.prefer: "wait=0"])
+        #expect(local.status == 200)
+        #expect(try local.json["incomplete_results"]?.bool == true)
+        let item = try #require(try local.json["items"]?.elements.first { $0["id"]?.int == id })
+        #expect(item["magpie"]?["local"]?.bool == true && item["score"]?.double == 0)
+        #expect(item["full_name"]?.string == "builder/\(name)")
+      }
+      // What is known by its record is not changed by what a search says.
+      let record = try await world.get("/github/repos/builder/\(name)", as: token, [.prefer: "wait=30"])
+      #expect(record.status == 200)
+      try await world.sql("UPDATE magpie.github_repo SET stars = 12345")
+      world.simulator.clearFaults()
+      _ = try await world.get(
+        "/github/search/repositories?q=\(name)", as: token, [.cacheControl: "no-cache", .prefer: "wait=30"])
+      #expect(try await world.value("SELECT r.stars FROM magpie.github_repo r WHERE r.id = \(id)") == Int64(12_345))
+    }
+  }
+
   @Test func anIncompleteSearchSaysSoAndRemovesNobody() async throws {
     try await TestWorld.run(Self.options { $0.timeToLive.search = 0 }) { world in
       let token = try await world.token()

@@ -91,6 +91,15 @@ enum PersonStore {
       """
   }
 
+  /// Notes people whom a search has shown, as a part of another statement. Nobody who is known is changed by it.
+  static func noting(found people: [GitHub.Member]) -> Query {
+    """
+    magpie.note_found_people(\(people.map(\.id)), \(people.map(\.login)), \(people.map { $0.name ?? "" }),
+      \(people.map { $0.type ?? "User" }), \(people.map { $0.avatarURL ?? "" }),
+      \(people.map { String(decoding: $0.document, as: UTF8.self) }))
+    """
+  }
+
   /// By id and each once, the first that the page shows: so sorted, the database need not sort them with their documents.
   private static func inOrder(_ members: [GitHub.Member]) -> [GitHub.Member] {
     var seen: Set<Int64> = []

@@ -42,10 +42,11 @@ public struct SearchRefresh: JobHandler {
     if query.kind == .users, !people.isEmpty {
       _ = try await transaction.query(
         """
-        SELECT magpie.note_found_people(\(people.map(\.id)), \(people.map(\.login)), \(people.map { $0.name ?? "" }),
-          \(people.map { $0.type ?? "User" }), \(people.map { $0.avatarURL ?? "" }),
-          \(people.map { String(decoding: $0.document, as: UTF8.self) }))
+        SELECT \(fragment: PersonStore.noting(found: people))
         """)
+    }
+    if query.kind == .repositories {
+      try await RepositoryStore.noteFound(page.items.compactMap(\.repository), in: transaction)
     }
     _ = try await transaction.query(
       """

@@ -40,6 +40,27 @@ enum RepositoryStore {
     )
   }
 
+  /// Notes repositories that a search has shown, and their owners. A search's index lags behind, so what is known is never
+  /// overwritten by it: to the database these are the oldest answers there can be.
+  static func noteFound(_ repositories: [GitHub.Repository], in transaction: Transaction) async throws {
+    if repositories.isEmpty { return }
+    var owners: [Int64: GitHub.Member] = [:]
+    for owner in repositories.compactMap(\.owner) { owners[owner.id] = owner }
+    let people = owners.values.sorted { $0.id < $1.id }
+    _ = try await transaction.query(
+      "SELECT \(fragment: PersonStore.noting(found: people)), \(fragment: noting(repositories, seenAt: longAgo))")
+    _ = try await transaction.query(
+      """
+      UPDATE magpie.github_repo r SET summary = n.document, summary_at = \(longAgo), digest = n.digest
+        FROM (SELECT n.id, n.document, hashtextextended(n.document, 0) AS digest
+                FROM unnest(\(repositories.map(\.id)), \(repositories.map { String(decoding: $0.document, as: UTF8.self) }))
+                  AS n(id, document)) AS n
+       WHERE r.id = n.id AND r.seen_at <= \(longAgo) AND r.document IS NULL
+      """)
+  }
+
+  private static let longAgo = Instant(microseconds: 0)
+
   /// Notes names and figures, and the owners as people.
   static func note(
     _ repositories: [GitHub.Repository], seenAt: Instant, in transaction: Transaction
@@ -49,14 +70,17 @@ enum RepositoryStore {
     if !owners.isEmpty {
       try await PersonStore.store(owners.values.sorted { $0.id < $1.id }, in: transaction)
     }
-    _ = try await transaction.query(
-      """
-      SELECT magpie.note_repositories(\(repositories.map(\.id)), \(repositories.map(\.name)), \(repositories.map(\.fullName)),
-        \(repositories.map { $0.owner?.id ?? 0 }), \(repositories.map { $0.summary ?? "" }),
-        \(repositories.map { $0.language ?? "" }), \(repositories.map(\.isFork)), \(repositories.map(\.stars)),
-        \(repositories.map { $0.createdAt?.description ?? "" }), \(repositories.map { $0.updatedAt?.description ?? "" }),
-        \(repositories.map { $0.pushedAt?.description ?? "" }), \(seenAt))
-      """)
+    _ = try await transaction.query("SELECT \(fragment: noting(repositories, seenAt: seenAt))")
+  }
+
+  private static func noting(_ repositories: [GitHub.Repository], seenAt: Instant) -> Query {
+    """
+    magpie.note_repositories(\(repositories.map(\.id)), \(repositories.map(\.name)), \(repositories.map(\.fullName)),
+      \(repositories.map { $0.owner?.id ?? 0 }), \(repositories.map { $0.summary ?? "" }),
+      \(repositories.map { $0.language ?? "" }), \(repositories.map(\.isFork)), \(repositories.map(\.stars)),
+      \(repositories.map { $0.createdAt?.description ?? "" }), \(repositories.map { $0.updatedAt?.description ?? "" }),
+      \(repositories.map { $0.pushedAt?.description ?? "" }), \(seenAt))
+    """
   }
 
   static func store(
