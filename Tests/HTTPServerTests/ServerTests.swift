@@ -47,7 +47,7 @@ import Testing
     let whole = Array(pieces.joined())
     let respond: Server.Respond = { _ in Response(.ok, [.contentType: "text/plain"], .pieces(pieces)) }
     try await withServer(respond: respond) { server in
-      let client = try TestClient(server, receiveBuffer: 16_384)
+      let client = try TestClient(server, receiveBuffer: 131_072)
       try await client.send(.request("GET /") + .request("HEAD /") + .request("GET /"))
       #expect(try await client.answer().body == whole)
       let head = try await client.answer(toHead: true)
