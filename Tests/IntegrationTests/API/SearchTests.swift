@@ -227,8 +227,8 @@ import UpstreamSimulator
       let first = try #require(try found.json["items"]?.elements.first { $0["name"]?.string == name })
       let id = try #require(first["id"]?.int)
       // The search has made it known, and has not passed for its list or its record.
-      #expect(
-        try await world.value("SELECT r.name_key FROM magpie.github_repo r WHERE r.id = \(id)") == "builder/\(name)".lowercased())
+      let key: String = try await world.value("SELECT r.name_key FROM magpie.github_repo r WHERE r.id = \(id)")
+      #expect(key == "builder/\(name)".lowercased())
       world.simulator.add(Fault(.status(502), on: "/search/repositories"))
       for text in [String(name.prefix(4)), "builder/\(name.prefix(2))"] {
         let local = try await world.get("/github/search/repositories?q=\(text)", as: token, [.prefer: "wait=0"])
