@@ -95,12 +95,12 @@ final class Connection: ReadinessHandler, @unchecked Sendable {
   }
 
   func linger() {
-    while mayRead, dropped <= ConnectionState.maxDropped {
+    while mayRead, dropped <= ConnectionState.maxLingered {
       guard let count = receive(into: home.scratch) else { return }
       if count == 0 { return close() }
       dropped += Int32(count)
     }
-    if dropped > ConnectionState.maxDropped { close() }
+    if dropped > ConnectionState.maxLingered { close() }
   }
 
   /// Whether dropping so many more bytes is still worth keeping the connection.

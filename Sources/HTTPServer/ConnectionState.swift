@@ -52,6 +52,9 @@ struct ConnectionState {
 
   /// Bytes of an unread body, or of anything after the end, that are read just to drop them.
   static let maxDropped = 65_536
+  /// Bytes dropped while lingering, at most: what a client may have on its way when it learns that its body is too large. Were
+  /// they left in the socket, the reset would take the answer with it.
+  static let maxLingered = 16 << 20
 
   private(set) var phase = Phase.idle
   /// When the present phase is over; `.max` for never.

@@ -56,6 +56,26 @@ import Testing
     }
   }
 
+  /// The answer comes before the body has been sent, most of which is on its way already.
+  @Test func clientWithAMuchTooLargeBodyIsToldSo() async throws {
+    try await withServer(respond: { request in
+      do {
+        return .text(String(try await request.body(limit: 100).count))
+      } catch {
+        return (error as? HTTPError ?? .internalError).response(requestID: request.id)
+      }
+    }) { server in
+      for _ in 0..<5 {
+        let client = try TestClient(server)
+        let body = [UInt8](repeating: 65, count: 12 << 20)
+        async let sent: Void? = try? client.send(
+          Array(String.request("POST /", "Content-Length: \(body.count)").utf8) + body)
+        #expect(try await client.answer().status == 413)
+        _ = await sent
+      }
+    }
+  }
+
   @Test func requestsSentAheadAreAnsweredInOrder() async throws {
     try await withServer(respond: { .text(String($0.target.path)) }) { server in
       let client = try TestClient(server)
