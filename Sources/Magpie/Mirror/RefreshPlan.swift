@@ -43,7 +43,8 @@ public struct RefreshPlan: Sendable {
     """
     WITH me AS MATERIALIZED (SELECT magpie.authenticate(\(token)) AS account_id)
     SELECT me.account_id, u.id, u.login_key, coalesce(u.followers, l.followers), coalesce(u.following, l.following),
-           l.repos, l.gists
+           coalesce((u.profile::jsonb ->> 'public_repos')::bigint, l.repos),
+           coalesce((u.profile::jsonb ->> 'public_gists')::bigint, l.gists)
       FROM me LEFT JOIN magpie.github_user u ON \(fragment: person.condition)
       LEFT JOIN LATERAL (
         SELECT max(l.member_count) FILTER (WHERE l.kind = 'followers') AS followers,
