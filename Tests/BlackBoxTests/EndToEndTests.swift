@@ -38,7 +38,7 @@ struct EndToEndTests {
       let followers = try await simulator.followers(of: "octocat")
       #expect(try page.ids == Array(followers.prefix(30)))
       #expect(page.link("next")?.hasPrefix(first.api.url + "/github/user/") == true)
-      try await eventually { try await alice.get(path).isOfWholeList(1240) }
+      try await eventually(within: .seconds(240)) { try await alice.get(path).isOfWholeList(1240) }
       let hit = try await alice.get(path)
       #expect(hit.fields["Cache-Status"] == "magpie; hit")
       #expect(try hit.ids == Array(followers.prefix(30)))

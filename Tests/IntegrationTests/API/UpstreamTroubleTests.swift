@@ -79,7 +79,7 @@ import UpstreamSimulator
       #expect(answer.status == 200)
       #expect(answer.cacheStatus == "magpie; fwd=stale; detail=\(detail)")
       #expect(answer.body == before.body)
-      #expect(try #require(answer["Magpie-Validated-At"]) == before["Magpie-Validated-At"])
+      #expect(answer["Magpie-Validated-At"] != nil && answer["Magpie-Validated-At"] == before["Magpie-Validated-At"])
 
       world.simulator.clearFaults()
       world.simulator.setBudget(of: "token-1", remaining: 5_000)
