@@ -45,7 +45,7 @@ public final class EventLoop: TaskExecutor, @unchecked Sendable {
 
   private static let wakeUpTag = UInt64.max
   /// Jobs run before sockets are looked at again, so that tasks feeding each other cannot starve them.
-  private static let jobsPerTurn = 4096
+  static let jobsPerTurn = 4096
 
   /// - Throws: `SystemError` when the kernel has no descriptors left.
   public init(name: String = "loop") throws(SystemError) {
@@ -195,6 +195,9 @@ public final class EventLoop: TaskExecutor, @unchecked Sendable {
     defer { events.deallocate() }
     while true {
       runJobs()
+      // Here, where nothing can come between the look and the wait: jobs left over from the turn before may have been the last
+      // reason to go on, and the signal of `stop` is not given twice.
+      if stopWanted() { break }
       let timeout = jobs.isEmpty ? millisecondsToNextTimer() : 0
       let count = epoll_wait(poll, events, Int32(capacity), timeout)
       now = System.monotonicNanoseconds()
@@ -204,7 +207,6 @@ public final class EventLoop: TaskExecutor, @unchecked Sendable {
         if !jobs.isEmpty { runJobs() }
       }
       while let due = timers.popDue(now) { due() }
-      if stopWanted() { break }
     }
     finish()
   }
