@@ -22,6 +22,13 @@ struct SyncDeathTests {
     func set() { value.withLock { $0 = true } }
   }
 
+  /// How many pushes were answered, by all devices together.
+  private final class Tally: Sendable {
+    private let value = Lock(0)
+    var count: Int { value.withLock { $0 } }
+    func add() { value.withLock { $0 += 1 } }
+  }
+
   /// A device that sends a request until it is answered.
   private struct Device {
     let number: Int
@@ -44,7 +51,8 @@ struct SyncDeathTests {
         }
         try #require(System.monotonicNanoseconds() < deadline)
         repeats += 1
-        try await Task.sleep(for: .milliseconds(20))
+        // While no server is there, connections are refused at once: others get their turn in between.
+        await Task.yield()
       }
     }
 
@@ -77,6 +85,7 @@ struct SyncDeathTests {
       let first = try await site.serve(["--no-worker"], settings)
       let current = Current(first)
       let isOver = Flag()
+      let answered = Tally()
       let devices = try await withThrowingTaskGroup(of: Device.self) { group in
         for (number, token) in tokens.enumerated() {
           group.addTask {
@@ -91,6 +100,7 @@ struct SyncDeathTests {
                   #"{"op": "tags", "kind": "gif", "id": "shared", "add": ["d\#(number)-\#(round % 30)"], "remove": []}"#,
                 ], to: current)
               #expect(statuses == ["ok", "ok", "ok"])
+              answered.add()
             }
             _ = try await device.push([#"{"op": "delete", "kind": "gif", "id": "d\#(number)-1"}"#], to: current)
             return device
@@ -98,7 +108,9 @@ struct SyncDeathTests {
         }
         var service = first
         for _ in 0..<8 {
-          try await Task.sleep(for: .milliseconds(Int.random(in: 50...400)))
+          // In the middle of the work, wherever that is.
+          let enough = answered.count + Int.random(in: 3...40)
+          try await eventually { answered.count >= enough }
           service.program.signal(SIGKILL)
           service = try await site.serve(["--no-worker"], settings)
           current.replace(service)
