@@ -2,13 +2,23 @@ import HTTP
 import HTTPServer
 import JSONText
 import Magpie
+import Postgres
 
 /// `GET …/repos`, `…/gists` and `…/orgs`, by login and by id.
 struct ItemListEndpoint: Sendable {
   let services: Services
 
   func gists(_ request: Request) async throws -> Response {
-    try await show(request, .gists, order: nil, Parameters(request.target))
+    let parameters = Parameters(request.target)
+    guard let since = try parameters.text("since"), !since.isEmpty else {
+      return try await show(request, .gists, order: nil, parameters)
+    }
+    guard let time = Timestamp(since) else {
+      throw APIError.badParameter("since", "must be a time such as 2026-01-31T12:00:00Z")
+    }
+    var filter = ItemFilter()
+    filter.updatedSince = Instant(microseconds: time.microseconds)
+    return try await FilteredItemsEndpoint(services: services, kind: .gists).show(request, filter, parameters)
   }
 
   func organizations(_ request: Request) async throws -> Response {
@@ -28,7 +38,11 @@ struct ItemListEndpoint: Sendable {
       try parameters.choice("sort", of: RepositoryOrder.Sort.self) ?? .fullName,
       try parameters.choice("direction", of: RepositoryOrder.Direction.self))
     if parameters.has("q") || parameters.has("language") {
-      return try await FilteredRepositoriesEndpoint(services: services, kind: kind).show(request, order, parameters)
+      var filter = ItemFilter()
+      filter.text = try parameters.text("q") ?? ""
+      filter.language = try parameters.text("language").flatMap { $0.isEmpty ? nil : $0 }
+      return try await FilteredItemsEndpoint(services: services, kind: kind)
+        .show(request, order: order, filter, parameters)
     }
     // The order in which the upstream is read can be shown while it is read.
     return try await show(request, kind, order: order == .upstream ? nil : order, parameters)

@@ -8,7 +8,7 @@ extension OpenAPI {
         Operation(
           method: .get, path: "/github/\(place)/\(part)/changes", id: "list\(name)Changes\(suffix)", tag: "github",
           summary: "Who \(verb) somebody since, and who no longer, newest first: told between complete walks only.",
-          parameters: [parameter, "since", "limit", "cursor"] + mirrorParameters,
+          parameters: [parameter, "changesSince", "limit", "cursor"] + mirrorParameters,
           answers: [.init(status: 200, description: "The page.", schema: "FollowerChanges", headers: mirrored)]
             + mirrorAnswers,
           refusals: [(400, "InvalidCursor")] + mirrorRefusals),

@@ -59,7 +59,7 @@ extension OpenAPI {
       "set", "{\"type\":\"string\",\"enum\":[\(sets)]}",
       "`mutual`: both follow. `not_following_back`: followed without following. `not_followed_back`: the other way round."
     ),
-    "since": query(
+    "changesSince": query(
       "since", #"{"type":"string","maxLength":200}"#,
       "Only what came after: the `id` of an event, or a time as in `recorded_at`."),
     "from": query(

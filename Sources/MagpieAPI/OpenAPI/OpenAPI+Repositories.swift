@@ -47,7 +47,9 @@ extension OpenAPI {
         "A page of somebody's repositories, in any order of all that is stored, or of those that match.",
         paging + choosing, filters: true),
       list(
-        "\(base)/gists", "listGists\(suffix)", "Gists", "A page of somebody's public gists.", paging, filters: false),
+        "\(base)/gists", "listGists\(suffix)", "Gists",
+        "A page of somebody's public gists, or of those changed of late.",
+        paging + ["gistsSince"], filters: true),
       list(
         "\(base)/orgs", "listOrganizations\(suffix)", "Organizations",
         "A page of the organizations in which somebody is seen to be.", paging, filters: false),
@@ -56,7 +58,7 @@ extension OpenAPI {
 
   private static func records(_ base: String, _ parameters: [String], _ suffix: String) -> [Operation] {
     let commits = [
-      "commitSHA", "commitPath", "commitAuthor", "commitCommitter", "since", "until", "page", "perPage",
+      "commitSHA", "commitPath", "commitAuthor", "commitCommitter", "commitsSince", "commitsUntil", "page", "perPage",
     ]
     return [
       record(
@@ -143,8 +145,10 @@ extension OpenAPI {
     "commitAuthor": query("author", #"{"type":"string"}"#, "Only commits by this login or e-mail address."),
     "commitCommitter": query(
       "committer", #"{"type":"string"}"#, "Only commits committed by this login or e-mail address."),
-    "since": query("since", #"{"type":"string","format":"date-time"}"#, "Only commits after this."),
-    "until": query("until", #"{"type":"string","format":"date-time"}"#, "Only commits before this."),
+    "gistsSince": query(
+      "since", #"{"type":"string","format":"date-time"}"#, "Only gists that were changed at this time or later."),
+    "commitsSince": query("since", #"{"type":"string","format":"date-time"}"#, "Only commits after this."),
+    "commitsUntil": query("until", #"{"type":"string","format":"date-time"}"#, "Only commits before this."),
   ]
 
   static let repositoryResponses: KeyValuePairs<String, String> = [

@@ -12,7 +12,7 @@ extension OpenAPI {
     Operation(
       method: .get, path: "/v1/sync", id: "pullChanges", tag: "sync",
       summary: "What has changed since a version, deletions included, in the order of versions.",
-      parameters: ["since", "until", "syncLimit", "ifNoneMatch"],
+      parameters: ["syncSince", "syncUntil", "syncLimit", "ifNoneMatch"],
       answers: [
         .init(status: 200, description: "The changes.", schema: "SyncPage", headers: ["ETag", "Cache-Control"]),
         unchanged,
@@ -53,10 +53,10 @@ extension OpenAPI {
   ]
 
   static let syncParameters: KeyValuePairs<String, String> = [
-    "since": syncQuery(
+    "syncSince": syncQuery(
       "since", #"{"type":"integer","format":"int64","minimum":0,"default":0}"#,
       "The version the device has; 0 reads everything."),
-    "until": syncQuery(
+    "syncUntil": syncQuery(
       "until", #"{"type":"integer","format":"int64","minimum":0}"#,
       "Where a read in pages ends: as the first page said, so that all pages end at one version."),
     "syncLimit": syncQuery(

@@ -77,6 +77,13 @@ import Testing
     }
   }
 
+  @Test func `every component has a name of its own`() throws {
+    for group in ["parameters", "headers", "responses", "schemas"] {
+      let names = try #require(document["components"]?[group]).members.map(\.0)
+      #expect(names.count == Set(names).count, "\(group)")
+    }
+  }
+
   @Test func `what needs no token says so`() throws {
     var open: Set<String> = []
     for (path, item) in try #require(document["paths"]).members {

@@ -67,24 +67,3 @@ public struct RepositoryOrder: Hashable, Sendable {
   /// The order in which the upstream is read.
   public static let upstream = RepositoryOrder(.created, .ascending)
 }
-
-/// A filter over a whole list of repositories.
-public struct RepositoryFilter: Hashable, Sendable {
-  /// Part of the name or description, whatever the case and the accents; empty for all.
-  public var text = ""
-  /// The main language, whatever the case; `nil` for all.
-  public var language: String?
-  /// The order.
-  public var order = RepositoryOrder()
-  /// How many, at most 100.
-  public var count = 30
-  /// Members to pass over; for clients that ask by page number.
-  public var skip: Int64 = 0
-  /// Position in the ascending order of the last member of the page before.
-  public var after: Int64?
-  /// The walk that an earlier page was read from.
-  public var walk: Int64?
-
-  /// All, by name.
-  public init() {}
-}

@@ -38,8 +38,10 @@ enum OrderedList {
   }
 
   /// Those that match, in the order, from where the page before ended.
-  static func query(_ kind: ItemKind, of person: Person, _ filter: RepositoryFilter, token: [UInt8]) -> Query {
-    let isDescending = filter.order.direction == .descending
+  static func query(
+    _ kind: ItemKind, of person: Person, _ filter: ItemFilter, _ order: RepositoryOrder, token: [UInt8]
+  ) -> Query {
+    let isDescending = order.direction == .descending
     let direction = isDescending ? " DESC" : ""
     var conditions: Query = "true"
     if !filter.text.isEmpty {
@@ -55,7 +57,7 @@ enum OrderedList {
       matching AS MATERIALIZED (
         SELECT r.id, o.first + t.n AS place
           FROM head h
-          JOIN magpie.walk_order o ON o.walk_id = h.walk_id AND o.sort = \(filter.order.sort.rawValue)
+          JOIN magpie.walk_order o ON o.walk_id = h.walk_id AND o.sort = \(order.sort.rawValue)
           CROSS JOIN LATERAL unnest(o.members) WITH ORDINALITY AS t(id, n)
           JOIN magpie.github_repo r ON r.id = t.id
          WHERE r.summary IS NOT NULL AND \(fragment: conditions)),
@@ -109,13 +111,18 @@ extension Mirror {
     throw Contention()
   }
 
-  /// A part of those repositories of a person's whole list that match a filter.
+  /// A part of those things of a person's whole list that match a filter.
   ///
+  /// - Parameter order: of repositories, by name if there is none; gists keep the upstream's.
   /// - Throws: `PostgresError`.
-  public func repositories(
-    _ kind: ItemKind, of person: Person, matching filter: RepositoryFilter, token: [UInt8]
+  public func items(
+    _ kind: ItemKind, of person: Person, matching filter: ItemFilter, _ order: RepositoryOrder?, token: [UInt8]
   ) async throws -> Read<FilteredList> {
-    let rows = try await database.query(OrderedList.query(kind, of: person, filter, token: token))
+    let query =
+      kind == .gists
+      ? ChangedGists.query(of: person, filter, token: token)
+      : OrderedList.query(kind, of: person, filter, order ?? RepositoryOrder(), token: token)
+    let rows = try await database.query(query)
     let (reading, page) = try FilteredList.read(rows, count: filter.count, form)
     switch reading {
     case .nobody: return .nobody

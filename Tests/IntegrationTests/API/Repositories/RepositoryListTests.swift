@@ -172,6 +172,37 @@ import UpstreamSimulator
     }
   }
 
+  /// GitHub's `since=`, which is about the last change, over the whole list.
+  @Test func gistsChangedOfLateAreToldFromTheOthers() async throws {
+    try await TestWorld.run(Self.options(0, gists: 120)) { world in
+      let token = try await world.token()
+      func ids(_ query: String) async throws -> [String] {
+        try await world.pages(from: "/github/users/octocat/gists?\(query)", as: token)
+          .flatMap { try $0.json.elements.compactMap { $0["id"]?.string } }
+      }
+      let all = try await ids("per_page=100")
+      // One an hour, from 2017-07-14T02:40:00Z on.
+      let bound = "2017-07-14T12:40:00"
+      for query in ["per_page=100", "per_page=50", "per_page=7", "per_page=50&cursor="] {
+        #expect(try await ids("since=\(bound)Z&\(query)") == Array(all[10...]), "\(query)")
+      }
+      #expect(try await ids("since=\(bound).000001Z&per_page=100") == Array(all[11...]))
+      #expect(try await ids("since=2017-07-14T14:40:00%2B02:00&per_page=100") == Array(all[10...]))
+      #expect(try await ids("since=&per_page=100") == all)
+      #expect(try await ids("since=2030-01-01T00:00:00Z") == [])
+      let page = try await world.get("/github/user/583231/gists?since=\(bound)Z&per_page=40&page=3", as: token)
+      #expect(page["Magpie-Matches"] == "110" && page.coverage == "120/120")
+      #expect(try page.json.elements.compactMap { $0["id"]?.string } == Array(all[90...]))
+      #expect(try page.json.elements.allSatisfy { $0["magpie"]?["favorite"]?.bool == false })
+      let refused = try await world.get("/github/users/octocat/gists?since=yesterday", as: token)
+      #expect(refused.status == 422 && refused.text.contains("must be a time such as"))
+      let first = try await world.get("/github/users/octocat/gists?since=\(bound)Z&per_page=5&cursor=", as: token)
+      let next = try #require(first.links["next"])
+      #expect(try await world.get(next.replacing("T12", with: "T13"), as: token).status == 400)
+      #expect(world.simulator.requestCount == 2)
+    }
+  }
+
   @Test func organizationsAreListedAsTheyAre() async throws {
     try await TestWorld.run(Self.options(0, organizations: 3)) { world in
       let token = try await world.token()

@@ -2,33 +2,33 @@ import HTTP
 import HTTPServer
 import Magpie
 
-/// Lists of repositories with `q=` and `language=`: over all that is stored, not only the page.
-struct FilteredRepositoriesEndpoint: Sendable {
+/// Lists of repositories with `q=` and `language=`, and of gists with `since=`: over all that is stored, not only the page.
+struct FilteredItemsEndpoint: Sendable {
   let services: Services
   let kind: ItemKind
 
-  func show(_ request: Request, _ order: RepositoryOrder, _ parameters: Parameters) async throws -> Response {
+  /// - Parameter order: of repositories; gists keep the upstream's.
+  func show(
+    _ request: Request, order: RepositoryOrder? = nil, _ filter: ItemFilter, _ parameters: Parameters
+  ) async throws -> Response {
     let token = try Authorization.tokenHash(of: request, allowsTokenScheme: true)
     let person = try GitHubPath.person(of: request)
     let place = ItemListPlace(services: services, kind: kind, target: request.target)
     let page = try PageRequest(parameters)
-    var filter = RepositoryFilter()
-    filter.text = try parameters.text("q") ?? ""
-    filter.language = try parameters.text("language").flatMap { $0.isEmpty ? nil : $0 }
-    filter.order = order
-    filter.count = page.size
-    filter.walk = page.walk
-    let scope = "\(place.scope(person, order))/\(filter.language ?? "")/\(filter.text)"
+    var wanted = filter
+    wanted.count = page.size
+    wanted.walk = page.walk
+    let scope = "\(place.scope(person, order))/\(filter.scope)"
     if let cursor = parameters.cursor, !cursor.isEmpty {
       guard let fields = services.cursors.decode(cursor, scope: scope), fields.count == 2,
         let walk = Int64(fields[0]), let after = Int64(fields[1])
       else { throw APIError(.badRequest, "request/invalid-cursor", "The cursor is not one of this list.") }
-      filter.walk = walk
-      filter.after = after
+      wanted.walk = walk
+      wanted.after = after
     } else {
-      filter.skip = Int64(page.page - 1) * Int64(page.size)
+      wanted.skip = Int64(page.page - 1) * Int64(page.size)
     }
-    let wanted = filter
+    let part = wanted
     let delivery = try await GitHubReads(services: services).deliver(
       .items(kind, person), wish: Wish(request), life: services.mirror.timeToLive.list,
       location: { GitHubPath.address(services, $0, list: place.path, request.target.query) }, person: { $0.list.owner },
@@ -37,7 +37,7 @@ struct FilteredRepositoriesEndpoint: Sendable {
         if list.ownerState == "gone" || !list.isComplete { return .missing }
         return list.freshness.map(GitHubReads.Standing.whole) ?? .missing
       },
-      read: { try await services.mirror.repositories(kind, of: person, matching: wanted, token: token) })
+      read: { try await services.mirror.items(kind, of: person, matching: part, order, token: token) })
     let filtered = delivery.value
     let body = ListEndpoint.body(of: filtered.list)
     var fields = delivery.fields(filtered.list.freshness)
