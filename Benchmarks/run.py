@@ -272,10 +272,12 @@ class Run:
         """1,000 streams of 50 accounts that all write."""
         process.allow_many_descriptors()
         late = self.bar(f"{stream.STREAMS:,} streams: commit to delivery, p99", 500, "ms", at_most=True)
+        by_hand = self.bar("an edit in psql meanwhile: commit to the last device", 1_000, "ms", at_most=True)
         weight = self.bar("resident for an idle stream", 8, "KB", at_most=True)
         with contenders.magpie(self.binary, self.directory, "stream") as magpie:
             result = stream.run(magpie, self.tokens)
             late.add(result["p99_ms"])
+            by_hand.add(result["hand_max_ms"])
             weight.add(result["bytes"] / 1024)
             print(f"stream: {result}", file=sys.stderr)
 

@@ -1,4 +1,4 @@
-"""Event streams: how soon a committed write is told, and what an idle stream weighs."""
+"""Event streams: how soon a committed write is told, by an app or by a hand in psql, and what an idle stream weighs."""
 
 import asyncio
 import http.client
@@ -10,6 +10,7 @@ STREAMS = 1_000
 ACCOUNTS = 50
 SECONDS = 10
 WRITES_PER_SECOND = 2  # of each account
+HAND_EDITS_PER_SECOND = 5  # of all accounts together
 
 
 class Stream:
@@ -64,9 +65,52 @@ async def write(port, token, begin, committed):
     connection[1].close()
 
 
+class Hand:
+    """Somebody with psql, who inserts, changes and deletes favorites of all accounts in turn."""
+
+    ACCOUNT = "account_id = (SELECT s.account_id FROM magpie.session s WHERE s.token_hash = sha256('{token}'))"
+    EDITS = (
+        "INSERT INTO magpie.favorite (account_id, kind, subject_id) SELECT s.account_id, 'gif', '{id}' FROM magpie.session s"
+        " WHERE s.token_hash = sha256('{token}') RETURNING version;",
+        "UPDATE magpie.favorite SET note = 'by hand' WHERE " + ACCOUNT + " AND kind = 'gif' AND subject_id = '{id}' RETURNING version;",
+        "DELETE FROM magpie.favorite WHERE " + ACCOUNT + " AND kind = 'gif' AND subject_id = '{id}';"
+        " SELECT version FROM magpie.favorite_tombstone WHERE " + ACCOUNT + " AND kind = 'gif' AND subject_id = '{id}';",
+    )
+
+    async def edit(self, tokens, begin, committed):
+        psql = await asyncio.create_subprocess_exec(
+            "psql", "-XqAt", "-U", "postgres", "-d", "magpie", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
+        for number in range(SECONDS * HAND_EDITS_PER_SECOND):
+            await asyncio.sleep(max(0, begin + number / HAND_EDITS_PER_SECOND - time.monotonic()))
+            token = tokens[number // len(self.EDITS) % len(tokens)]
+            edit = self.EDITS[number % len(self.EDITS)].format(token=token, id=f"hand{number // len(self.EDITS)}")
+            psql.stdin.write(edit.encode() + b"\n")
+            await psql.stdin.drain()
+            committed[token, int(await psql.stdout.readline())] = time.monotonic()
+        psql.stdin.close()
+        await psql.wait()
+
+
+def delays(streams, committed):
+    """From each commit to its arrival at each device of the account, in milliseconds."""
+    times, missed = [], 0
+    for stream in streams:
+        for (token, version), at in committed.items():
+            if token != stream.token:
+                continue
+            if version in stream.arrivals:
+                times.append(max(0, stream.arrivals[version] - at) * 1000)
+            else:
+                missed += 1
+    # A version that was replaced before anybody read it is told by its successor; at this rate that does not happen.
+    if missed:
+        raise RuntimeError(f"{missed} events did not arrive")
+    return times
+
+
 async def deliver(server, tokens):
-    """Opens the streams, lets every account write, and answers all times from answer to arrival, in milliseconds, with the
-    memory of an idle stream in bytes."""
+    """Opens the streams, lets every account and the hand write, and answers all times from answer to arrival, in milliseconds,
+    those of the hand apart, with the memory of an idle stream in bytes."""
     tokens = tokens[:ACCOUNTS]
     warm = Stream(server.port, tokens[0])
     await warm.open()
@@ -77,36 +121,27 @@ async def deliver(server, tokens):
     await asyncio.sleep(1.5)
     weight = (server.resident_megabytes() - before) * 1024 * 1024 / STREAMS
     listeners = [asyncio.ensure_future(stream.listen()) for stream in streams]
-    committed = {}
+    committed, by_hand = {}, {}
     begin = time.monotonic() + 0.5
-    await asyncio.gather(*(
+    await asyncio.gather(Hand().edit(tokens, begin, by_hand), *(
         write(server.port, token, begin + index / ACCOUNTS / WRITES_PER_SECOND, committed)
         for index, token in enumerate(tokens)))
     await asyncio.sleep(2)
-    times, missed = [], 0
-    for stream in streams:
-        for (token, version), at in committed.items():
-            if token != stream.token:
-                continue
-            if version in stream.arrivals:
-                times.append(max(0, stream.arrivals[version] - at) * 1000)
-            else:
-                missed += 1
     for listener in listeners:
         listener.cancel()
     for stream in streams + [warm]:
         stream.writer.close()
-    # A version that was replaced before anybody read it is told by its successor; at this rate that does not happen.
-    if missed:
-        raise RuntimeError(f"{missed} events did not arrive")
-    return times, weight
+    return delays(streams, committed), delays(streams, by_hand), weight
 
 
 def run(server, tokens):
-    """p99 in milliseconds, median, number of deliveries, bytes an idle stream."""
-    times, weight = asyncio.run(deliver(server, tokens))
+    """p99 in milliseconds, median, number of deliveries; of edits by hand the slowest and how many; bytes an idle stream."""
+    times, by_hand, weight = asyncio.run(deliver(server, tokens))
     cuts = statistics.quantiles(times, n=100)
-    return {"p99_ms": cuts[98], "p50_ms": cuts[49], "deliveries": len(times), "bytes": weight}
+    return {
+        "p99_ms": cuts[98], "p50_ms": cuts[49], "deliveries": len(times),
+        "hand_max_ms": max(by_hand), "hand_p50_ms": statistics.median(by_hand), "hand_deliveries": len(by_hand), "bytes": weight,
+    }
 
 
 class Account:

@@ -22,6 +22,7 @@ final class TestServer: Sendable {
   private let waiter: JobWaiter
   let hub: StreamHub
   let table: RouteTable
+  private let api: API
 
   init(_ url: String, _ upstream: String, _ options: TestWorld.Options) async throws {
     group = try EventLoopGroup(count: 1, name: "api")
@@ -58,19 +59,19 @@ final class TestServer: Sendable {
     table = try Routes.api(services) { error, _ in failures.add("\(error)") }
     var configuration = Server.Configuration()
     configuration.errorResponse = ErrorResponses.response
+    api = API(table, settings: settings, hub: hub)
     server = Server(
-      group: group, listener: listener, configuration: configuration,
-      respond: API(table, settings: settings, hub: hub).respond)
+      group: group, listener: listener, configuration: configuration, respond: api.respond)
     try await server.start()
   }
 
   /// Asks the API without a socket.
   func call(_ method: Method, _ target: String, as token: String, body: String? = nil) async throws -> Answer {
     let loop = group.loops[0]
-    return try await loop.run { [table] in
+    return try await loop.run { [api] in
       let request = try Request(
         method, target, [.authorization: "Bearer \(token)"], body: Array((body ?? "").utf8), loop: loop)
-      let response = await table.respond(to: request)
+      let response = await api.respond(to: request)
       var bytes: [UInt8] = []
       if case .bytes(let body) = response.body { bytes = body }
       return Answer(status: response.status.code, fields: response.fields, body: bytes)

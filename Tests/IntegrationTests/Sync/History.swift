@@ -4,8 +4,8 @@ import Magpie
 import Postgres
 import Testing
 
-/// One random history: devices that edit, offline and online, lose answers and repeat requests, and a hand with psql. In the end
-/// all must have the same, and what was promised must have been kept.
+/// One random history: devices that edit, offline and online, lose answers and repeat requests, and a hand with psql, of which
+/// their streams must hear. In the end all must have the same, and what was promised must have been kept.
 struct History {
   /// What has been promised by an answer, or was done by hand.
   struct Promise {
@@ -20,6 +20,7 @@ struct History {
   let world: TestWorld
   var random: SeededRandom
   var devices: [HistoryDevice]
+  var streams: HistoryStreams
   var counter = 0
   /// Whole requests that have been answered, for late copies.
   var old: [(device: Int, body: String)] = []
@@ -34,7 +35,7 @@ struct History {
   var adds: [Promise] = []
   var deletions: [Promise] = []
 
-  init(seed: UInt64, account: Int64, tokens: [String], world: TestWorld) {
+  init(seed: UInt64, account: Int64, tokens: [String], world: TestWorld) async throws {
     self.seed = seed
     self.account = account
     self.world = world
@@ -44,6 +45,7 @@ struct History {
         name: "d\(index)", token: token, usesTagsOperation: random.oneIn(2), resolvesForItself: random.oneIn(2))
     }
     self.random = random
+    streams = try await HistoryStreams(tokens, world)
   }
 
   /// What went wrong; empty when all is well.
@@ -120,32 +122,45 @@ struct History {
     let id = String(1 + random.below(4))
     let text = fresh("hand")
     log.append("by hand \(id) \(text)")
+    // What the edit has become: nothing when there was nothing to edit, or nothing to add.
+    let version: Int64?
     switch random.below(4) {
     case 0:
-      let rows = try await world.owner.query(
+      version = try await world.owner.query(
         """
         INSERT INTO magpie.favorite (account_id, kind, subject_id) VALUES (\(account), 'photo', \(id))
         ON CONFLICT DO NOTHING RETURNING version
-        """)
-      if let version = try rows.first?.decode(Int64.self) { adds.append(Promise(id: id, version: version)) }
+        """
+      ).first?.decode(Int64.self)
+      if let version { adds.append(Promise(id: id, version: version)) }
     case 1:
       byHand.insert(text)
-      try await world.sql(
-        "UPDATE magpie.favorite SET note = \(text) WHERE account_id = \(account) AND kind = 'photo' AND subject_id = \(id)"
-      )
+      version = try await world.owner.query(
+        """
+        UPDATE magpie.favorite SET note = \(text)
+         WHERE account_id = \(account) AND kind = 'photo' AND subject_id = \(id) RETURNING version
+        """
+      ).first?.decode(Int64.self)
     case 2:
-      let rows = try await world.owner.query(
+      version = try await world.owner.query(
         """
         UPDATE magpie.favorite SET tags = tags || \(text)::text
          WHERE account_id = \(account) AND kind = 'photo' AND subject_id = \(id) RETURNING version
-        """)
-      if let version = try rows.first?.decode(Int64.self) {
-        promisedTags.append((text, Promise(id: id, version: version)))
-      }
+        """
+      ).first?.decode(Int64.self)
+      if let version { promisedTags.append((text, Promise(id: id, version: version))) }
     default:
-      try await world.sql(
-        "DELETE FROM magpie.favorite WHERE account_id = \(account) AND kind = 'photo' AND subject_id = \(id)")
+      let isDeleted =
+        try await world.owner.query(
+          "DELETE FROM magpie.favorite WHERE account_id = \(account) AND kind = 'photo' AND subject_id = \(id)"
+        ).affected > 0
+      let tombstone: Query = """
+        SELECT t.version FROM magpie.favorite_tombstone t
+         WHERE t.account_id = \(account) AND t.kind = 'photo' AND t.subject_id = \(id)
+        """
+      version = isDeleted ? try await world.value(tombstone) : nil
     }
+    if let version { try await streams.hear(of: version) }
   }
 
   // MARK: What the network does
@@ -218,6 +233,11 @@ struct History {
     if let changes = server["changes"] { truth.apply(changes, version: 0) }
     for device in devices where device.items != truth.items {
       faults.append("\(device.name) has \(device.items), the server \(truth.items)")
+    }
+    var streams = streams
+    try await streams.hear(of: server["changes"]?.elements.compactMap { $0["version"]?.int }.max() ?? 0)
+    for device in try streams.told() where device.items != truth.items {
+      faults.append("\(device.name) was told \(device.items), the server has \(truth.items)")
     }
     let checksum = try await world.servers[0].call(.get, "/v1/sync/checksum", as: devices[0].token).json
     let own = SyncTests.hash(truth.items.map { ("photo", $0.key, $0.value.version) })

@@ -11,6 +11,8 @@ import Testing
   @Test func devicesEndUpWithTheSame() async throws {
     var options = TestWorld.Options()
     options.hasWorker = false
+    // Streams are told; nothing is seen by looking.
+    options.pollInterval = .seconds(600)
     try await TestWorld.run(options) { world in
       let wanted = getenv("MAGPIE_HISTORY_SEED").flatMap { UInt64(String(cString: $0)) }
       let first = wanted ?? UInt64.random(in: 1...UInt64(UInt32.max))
@@ -18,25 +20,32 @@ import Testing
       print("histories of seeds \(first) to \(seeds.last!)")
       if let change = getenv("MAGPIE_HISTORY_SQL") { try await world.sql(Query(unsafe: String(cString: change))) }
       let accounts = try await Self.accounts(seeds, world)
-      try await withThrowingTaskGroup { group in
+      let delays = try await withThrowingTaskGroup(of: [Duration].self) { group in
         let lanes = 8
         for lane in 0..<lanes {
           group.addTask {
+            var delays: [Duration] = []
             for index in stride(from: lane, to: seeds.count, by: lanes) {
-              var history = History(
+              var history = try await History(
                 seed: seeds[index], account: accounts[index].id, tokens: accounts[index].tokens, world: world)
               do {
                 let faults = try await history.run(steps: 16)
                 if !faults.isEmpty { Issue.record("seed \(seeds[index]): \(faults.joined(separator: "; "))") }
                 if wanted != nil || !faults.isEmpty { print(history.log.joined(separator: "\n")) }
+                delays += history.streams.delays
               } catch {
                 print(history.log.joined(separator: "\n"))
                 Issue.record("seed \(seeds[index]): \(error)")
               }
             }
+            return delays
           }
         }
-        try await group.waitForAll()
+        return try await group.reduce(into: []) { $0 += $1 }.sorted()
+      }
+      if let longest = delays.last {
+        let median = delays[delays.count / 2]
+        print("\(delays.count) edits by hand: all devices told after \(median), after \(longest) at most")
       }
       #expect(world.servers[0].failures.entries.isEmpty)
     }
