@@ -61,6 +61,11 @@ struct Budgets: Sendable {
       limit: limit, used: limit - max(0, remaining), reset: reset ?? present.reset)
   }
 
+  /// Says in an answer what is left, if answers say so.
+  func tell(_ credential: Credential, _ resource: Resource, now: Int64, in fields: inout Fields) {
+    if limits.tellsBudgets { budget(credential, resource, now: now).write(to: &fields, resource: resource) }
+  }
+
   private func limit(_ credential: Credential, _ resource: Resource) -> Int {
     switch (resource, credential.isAuthorized) {
     case (.core, true): limits.core
@@ -74,7 +79,7 @@ struct Budgets: Sendable {
 }
 
 extension Budget {
-  func write(to fields: inout Fields, resource: Resource) {
+  fileprivate func write(to fields: inout Fields, resource: Resource) {
     fields.append("X-RateLimit-Limit", String(limit))
     fields.append("X-RateLimit-Remaining", String(remaining))
     fields.append("X-RateLimit-Reset", String(reset))

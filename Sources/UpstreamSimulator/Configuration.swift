@@ -47,6 +47,8 @@ extension Simulator {
       public var secondaryStatus = 403
       /// `retry-after` of secondary refusals in seconds; `nil` leaves it out, as GitHub does at times.
       public var retryAfter: Int? = 60
+      /// Whether answers say what is left, and `/rate_limit` exists: a GitHub Enterprise server without limits has neither.
+      public var tellsBudgets = true
 
       /// GitHub's numbers.
       public init() {}

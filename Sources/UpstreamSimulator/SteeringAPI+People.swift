@@ -125,6 +125,7 @@ extension SteeringAPI {
         set(&limits.concurrent, "concurrent")
         set(&limits.primaryStatus, "primary_status")
         set(&limits.secondaryStatus, "secondary_status")
+        if let tells = reader.optional("tells_budgets", as: Bool.self) { limits.tellsBudgets = tells }
         switch reader.field("retry_after", as: Int64.self) {
         case .absent: break
         case .null: limits.retryAfter = nil

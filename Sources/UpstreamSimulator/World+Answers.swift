@@ -94,6 +94,7 @@ extension World {
   }
 
   func rateLimit(_ credential: Credential, _ now: Int64) -> Reply {
+    guard limits.tellsBudgets else { return .message(.notFound, "Rate limiting is not enabled.") }
     var json = JSONWriter(capacity: 512)
     func write(_ resource: Resource) {
       let budget = budgets.budget(credential, resource, now: now)
@@ -120,7 +121,7 @@ extension World {
     write(.core)
     json.endObject()
     var reply = Reply(.ok, [.contentType: Reply.json, .cacheControl: "no-cache"], body: json.bytes)
-    budgets.budget(credential, .core, now: now).write(to: &reply.fields, resource: .core)
+    budgets.tell(credential, .core, now: now, in: &reply.fields)
     return reply
   }
 }

@@ -51,7 +51,7 @@ extension World {
     var reply = Reply.message(
       Status(limits.primaryStatus), "API rate limit exceeded for \(whom).",
       documentation: "https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api")
-    budgets.budget(credential, resource, now: now).write(to: &reply.fields, resource: resource)
+    budgets.tell(credential, resource, now: now, in: &reply.fields)
     return reply
   }
 
@@ -61,7 +61,7 @@ extension World {
       Status(limits.secondaryStatus), "You have exceeded a secondary rate limit. Please wait before you try again.",
       documentation: "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits")
     if let seconds = limits.retryAfter { reply.fields.append(.retryAfter, String(seconds)) }
-    budgets.budget(credential, resource, now: now).write(to: &reply.fields, resource: resource)
+    budgets.tell(credential, resource, now: now, in: &reply.fields)
     return reply
   }
 

@@ -130,7 +130,7 @@ struct World: Sendable {
     var reply = found(ask, route, credential, fault)
     if reply.status == .ok, !route.isSearch { validate(&reply, ask, credential, now) }
     if reply.status == .notModified, credential.isAuthorized { budgets.refund(credential, resource, now: now) }
-    budgets.budget(credential, resource, now: now).write(to: &reply.fields, resource: resource)
+    budgets.tell(credential, resource, now: now, in: &reply.fields)
     if let fault { distort(&reply, fault) }
     return reply
   }

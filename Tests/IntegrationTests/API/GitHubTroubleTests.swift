@@ -133,6 +133,38 @@ import UpstreamSimulator
     }
   }
 
+  /// github-api#802, magithub#104: no figures in the answers, and `/rate_limit` was not found. What is assumed is kept to.
+  @Test func withoutFiguresTheAssumedBudgetIsKept() async throws {
+    let options = Self.options { options in
+      options.tokens = []
+      options.simulator.limits.tellsBudgets = false
+      options.simulator.limits.anonymousCore = 1_000
+      options.simulator.users = [.init("octocat", followers: 80)]
+    }
+    try await TestWorld.run(options) { world in
+      let token = try await world.token()
+      let people = try world.simulator.followers(of: "octocat")
+      // Without a token GitHub gives 60 an hour, as everybody knows; here nobody says so.
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for id in people.prefix(60) {
+          group.addTask { try await world.get("/github/user/\(id)", as: token, [.prefer: "wait=30"]).status }
+        }
+        for try await status in group { #expect(status == 200) }
+      }
+      let limits = try await world.get("/github/rate_limit", as: token)
+      #expect(try limits.status == 200 && (limits.json["resources"]?["core"]?["limit"]?.int) == 60)
+      let refused = try await world.get("/github/user/\(people[60])", as: token, [.prefer: "wait=30"])
+      #expect(refused.status == 503 && refused.code == "upstream/rate-limited")
+      #expect(world.simulator.requestCount == 60 && world.simulator.count("/**", status: 200) == 60)
+      try await eventually("the job waits for the next hour") {
+        try await world.value("SELECT count(*) FROM magpie.job WHERE state = 'scheduled'") == Int64(1)
+      }
+      try await world.sql("UPDATE magpie.budget SET reset_at = now() - interval '1 second'")
+      try await world.makeJobsDue()
+      #expect(try await world.get("/github/user/\(people[60])", as: token, [.prefer: "wait=30"]).status == 200)
+    }
+  }
+
   /// A secondary limit is about one token: the others go on.
   @Test func aLimitOfOneTokenLeavesTheWorkToTheOther() async throws {
     try await TestWorld.run(Self.options { $0.tokens = ["one", "two"] }) { world in
