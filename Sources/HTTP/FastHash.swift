@@ -1,5 +1,5 @@
-/// A 128-bit hash in one pass. A lane is two halves that fold eight bytes at a time through a full 64 × 64 bit product; four
-/// lanes take turns, so that a product need not wait for the one before it.
+/// A 128-bit hash in one pass. A lane is two halves that each fold sixteen bytes at a time through a full 64 × 64 bit product;
+/// four lanes take turns, so that a product need not wait for the one before it.
 enum FastHash {
   private static let k0: UInt64 = 0xA076_1D64_78BD_642F
   private static let k1: UInt64 = 0xE703_7ED1_A0B4_28DB
@@ -16,10 +16,11 @@ enum FastHash {
       b = k2 &+ number
     }
 
+    /// The halves take the words the other way round: where a factor of one is zero, the other keeps what that one loses.
     @inline(__always)
-    mutating func add(_ word: UInt64) {
-      a = fold(a ^ word, k1)
-      b = fold(b ^ word, k3) &+ word
+    mutating func add(_ left: UInt64, _ right: UInt64) {
+      a = fold(a ^ left, k1 ^ right)
+      b = fold(b ^ right, k3 ^ left)
     }
   }
 
@@ -28,30 +29,32 @@ enum FastHash {
     var offset = 0
     if let base = bytes.baseAddress {
       func word(_ index: Int) -> UInt64 {
-        UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset + 8 * index, as: UInt64.self))
+        UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset &+ 8 &* index, as: UInt64.self))
       }
-      while offset + 32 <= bytes.count {
-        first.add(word(0))
-        second.add(word(1))
-        third.add(word(2))
-        fourth.add(word(3))
-        offset += 32
+      let end = bytes.count
+      while offset &+ 64 <= end {
+        first.add(word(0), word(1))
+        second.add(word(2), word(3))
+        third.add(word(4), word(5))
+        fourth.add(word(6), word(7))
+        offset &+= 64
       }
-      while offset + 8 <= bytes.count {
-        first.add(word(0))
-        offset += 8
+      while offset &+ 16 <= end {
+        first.add(word(0), word(1))
+        offset &+= 16
       }
     }
-    var rest: UInt64 = 0
-    for index in offset..<bytes.count { rest = rest << 8 | UInt64(bytes[index]) }
-    for lane in [second, third, fourth] {
-      first.add(lane.a)
-      first.add(lane.b)
+    // Up to fifteen bytes; the length tells them from zeros.
+    var rest: (UInt64, UInt64) = (0, 0)
+    for index in offset..<bytes.count {
+      rest = (rest.0 << 8 | rest.1 >> 56, rest.1 << 8 | UInt64(bytes[index]))
     }
-    let length = UInt64(bytes.count)
-    let a = fold(first.a ^ rest, k1 ^ length)
-    let b = fold(first.b ^ rest, k3 ^ length) &+ rest
-    return (fold(a ^ k2, k0 ^ b), fold(b ^ k0, k2 ^ a))
+    first.add(rest.0, rest.1)
+    first.add(second.a, second.b)
+    first.add(third.a, third.b)
+    first.add(fourth.a, fourth.b)
+    first.add(UInt64(bytes.count), k0)
+    return (fold(first.a ^ k2, k0 ^ first.b), fold(first.b ^ k0, k2 ^ first.a))
   }
 
   @inline(__always)

@@ -16,14 +16,22 @@ extension Target {
     public init() { items = [] }
 
     init(checked text: Substring) {
-      items = text.utf8.split(separator: UInt8(ascii: "&")).map { part in
-        let name = part.prefix { $0 != UInt8(ascii: "=") }
-        let value = part.dropFirst(name.count + 1)
-        func decoded(_ part: Substring.UTF8View.SubSequence) -> String {
-          PercentEncoding.decode(Substring(part), plusIsSpace: true) ?? ""  // never nil: the target was checked
+      var text = text
+      items = text.withUTF8 { bytes in
+        UnsafeRawBufferPointer(bytes).split(separator: UInt8(ascii: "&")).map { part in
+          let equals = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex
+          return Item(name: Query.decoded(part[..<equals]), value: Query.decoded(part[equals...].dropFirst()))
         }
-        return Item(name: decoded(name), value: decoded(value))
       }
+    }
+
+    private static func decoded(_ part: Slice<UnsafeRawBufferPointer>) -> String {
+      // Most have nothing to decode.
+      if !part.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) {
+        return String(decoding: part, as: UTF8.self)
+      }
+      let bytes = PercentEncoding.decode(bytes: part, plusIsSpace: true) ?? []  // never nil: the target was checked
+      return String(decoding: bytes, as: UTF8.self)
     }
 
     /// The first value of that name.

@@ -10,15 +10,27 @@ enum Authorization {
   ///
   /// - Parameter allowsTokenScheme: GitHub's older clients say `token` for `Bearer`.
   static func tokenHash(of request: Request, allowsTokenScheme: Bool = false) throws(APIError) -> [UInt8] {
-    guard let value = request[.authorization] else {
+    let found = request.withValue(of: .authorization) { value in
+      value.map { hash(inCredentials: $0, allowsTokenScheme) }
+    }
+    guard let found else {
       guard let hash = try BrowserSessions.current?.tokenHash(of: request) else { throw APIError.unauthenticated }
       return hash
     }
-    guard let space = value.utf8.firstIndex(of: UInt8(ascii: " ")) else { throw APIError.badCredentials }
-    let scheme = value[..<space].lowercased()
-    guard scheme == "bearer" || (allowsTokenScheme && scheme == "token") else { throw APIError.badCredentials }
-    let token = value[value.index(after: space)...].drop { $0 == " " }
-    guard let secret = Secret(String(token), kind: .token) else { throw APIError.badCredentials }
-    return secret.hash
+    guard let hash = found else { throw APIError.badCredentials }
+    return hash
+  }
+
+  /// `nil` when the scheme is another, or what comes after it is no token.
+  private static func hash(inCredentials value: UnsafeRawBufferPointer, _ allowsTokenScheme: Bool) -> [UInt8]? {
+    guard let space = value.firstIndex(of: UInt8(ascii: " ")) else { return nil }
+    func isScheme(_ name: StaticString) -> Bool {
+      value[..<space].elementsEqual(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)) {
+        $0 | 0x20 == $1
+      }
+    }
+    guard isScheme("bearer") || (allowsTokenScheme && isScheme("token")) else { return nil }
+    let token = value[space...].drop { $0 == UInt8(ascii: " ") }
+    return Secret.hash(of: UnsafeRawBufferPointer(rebasing: token), kind: .token)
   }
 }

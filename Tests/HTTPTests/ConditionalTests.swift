@@ -18,9 +18,24 @@ import Testing
         == .oneOf([EntityTag("\"a,b\"")!, EntityTag("W/\"c\"")!, EntityTag("\"d\"")!]))
   }
 
+  @Test func hashTagsTellZerosAndTheOrderOfWordsApart() {
+    let zeros = (0..<300).map { EntityTag(hashing: [UInt8](repeating: 0, count: $0)).opaque }
+    #expect(Set(zeros).count == 300)
+    let bytes = (0..<200).map { UInt8(truncatingIfNeeded: $0 &* 167 &+ 13) }
+    var seen: Set<String> = [EntityTag(hashing: bytes).opaque]
+    for first in stride(from: 0, to: 200, by: 8) {
+      for second in stride(from: first + 8, to: 200, by: 8) {
+        var swapped = bytes
+        for index in 0..<8 { swapped.swapAt(first + index, second + index) }
+        seen.insert(EntityTag(hashing: swapped).opaque)
+      }
+    }
+    #expect(seen.count == 1 + 25 * 24 / 2)
+  }
+
   @Test func hashTagsDependOnEveryByteAndNothingElse() {
     var seen: Set<String> = []
-    for count in 0..<70 {
+    for count in 0..<150 {
       var bytes = (0..<count).map { UInt8($0) }
       seen.insert(EntityTag(hashing: bytes).opaque)
       #expect(EntityTag(hashing: bytes) == EntityTag(hashing: bytes))
@@ -30,7 +45,7 @@ import Testing
         bytes[index] ^= 0x40
       }
     }
-    #expect(seen.count == 70 + 69 * 70 / 2)
+    #expect(seen.count == 150 + 149 * 150 / 2)
     #expect(EntityTag(hashing: []).opaque.utf8.count == 32)
     #expect(EntityTag(hashing: [0]) != EntityTag(hashing: [0, 0]))
     // The same in every process and on every machine, since clients keep it.

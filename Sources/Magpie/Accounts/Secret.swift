@@ -20,16 +20,23 @@ public struct Secret: Sendable {
 
   /// `nil` unless prefix, length, alphabet and checksum are right.
   public init?(_ text: String, kind: Kind) {
-    let bytes = Array(text.utf8)
-    let prefix = Array(kind.rawValue.utf8)
-    guard bytes.count == prefix.count + Secret.randomLength + Secret.checksumLength, bytes.starts(with: prefix) else {
-      return nil
-    }
-    let random = bytes[prefix.count..<prefix.count + Secret.randomLength]
-    guard bytes[prefix.count...].allSatisfy(Base62.contains),
-      Base62.encode(Digest.crc32(random)) == Array(bytes.suffix(Secret.checksumLength))
-    else { return nil }
+    var text = text
+    guard text.withUTF8({ Secret.isWellFormed(UnsafeRawBufferPointer($0), kind) }) else { return nil }
     self.text = text
+  }
+
+  /// The hash of a secret where it lies, such as in a request; `nil` for what `init?` would not take.
+  public static func hash(of bytes: UnsafeRawBufferPointer, kind: Kind) -> [UInt8]? {
+    isWellFormed(bytes, kind) ? Digest.sha256(bytes) : nil
+  }
+
+  private static func isWellFormed(_ bytes: UnsafeRawBufferPointer, _ kind: Kind) -> Bool {
+    let prefix = kind.rawValue.utf8
+    guard bytes.count == prefix.count + randomLength + checksumLength, bytes.starts(with: prefix),
+      bytes.dropFirst(prefix.count).allSatisfy(Base62.contains)
+    else { return false }
+    let random = bytes[prefix.count..<prefix.count + randomLength]
+    return bytes.suffix(checksumLength).elementsEqual(Base62.encode(Digest.crc32(random)))
   }
 
   /// A new one, from libcrypto's random generator, every character equally likely.

@@ -1,12 +1,20 @@
 import CLibcrypto
+import CZlib
 
 /// Hashes of libcrypto.
 public enum Digest {
+  /// libcrypto's SHA-256. Asked for by each call, it is looked for among the providers each time, which takes longer than
+  /// hashing a token.
+  ///
+  /// `nonisolated(unsafe)`: a fetched method is never changed, and never freed here.
+  private nonisolated(unsafe) static let method = EVP_MD_fetch(nil, "SHA256", nil)
+
   /// SHA-256, 32 bytes.
   public static func sha256(_ bytes: some Collection<UInt8>) -> [UInt8] {
-    let input = Array(bytes)
-    return [UInt8](unsafeUninitializedCapacity: 32) { output, count in
-      _ = SHA256(input, input.count, output.baseAddress)
+    [UInt8](unsafeUninitializedCapacity: 32) { output, count in
+      // Out of memory is the only way to fail, and there is no answer without a hash.
+      let isDone = whereTheyLie(bytes) { EVP_Digest($0.baseAddress, $0.count, output.baseAddress, nil, method, nil) }
+      precondition(isDone == 1, "no SHA-256")
       count = 32
     }
   }
@@ -26,12 +34,14 @@ public enum Digest {
   }
 
   /// CRC-32 with the polynomial of zip and PNG.
-  static func crc32(_ bytes: some Sequence<UInt8>) -> UInt32 {
-    var crc: UInt32 = 0xFFFF_FFFF
-    for byte in bytes {
-      crc ^= UInt32(byte)
-      for _ in 0..<8 { crc = crc & 1 == 1 ? (crc >> 1) ^ 0xEDB8_8320 : crc >> 1 }
-    }
-    return ~crc
+  static func crc32(_ bytes: some Collection<UInt8>) -> UInt32 {
+    // Far shorter than zlib can count.
+    UInt32(whereTheyLie(bytes) { CZlib.crc32(0, $0.baseAddress, UInt32($0.count)) })
+  }
+
+  private static func whereTheyLie<Result>(
+    _ bytes: some Collection<UInt8>, _ body: (UnsafeBufferPointer<UInt8>) -> Result
+  ) -> Result {
+    bytes.withContiguousStorageIfAvailable(body) ?? Array(bytes).withUnsafeBufferPointer(body)
   }
 }
