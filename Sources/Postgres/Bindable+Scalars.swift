@@ -64,7 +64,7 @@ extension Bool: Bindable, BinaryElement {
   static func append(_ element: Bool, to buffer: inout [UInt8]) { buffer.append(element ? 1 : 0) }
 }
 
-extension String: Bindable, ArrayBindable {
+extension String: Bindable, BinaryElement {
   /// Inferred.
   public static var parameterType: ParameterType { .inferred }
   /// `text[]`.
@@ -72,20 +72,14 @@ extension String: Bindable, ArrayBindable {
   /// Adds the UTF-8 text; a NUL in it makes the query invalid.
   public func bind(to bindings: inout Bindings) { bindings.appendText(self, type: .inferred) }
 
-  /// Adds an array literal with every element quoted, so that no element can end it.
+  static var elementType: ParameterType { .text }
+  static func append(_ element: String, to buffer: inout [UInt8]) { buffer.append(contentsOf: element.utf8) }
+
+  /// Adds the array in binary: PostgreSQL reads a literal of many documents, in which every quote is escaped, several times as
+  /// long. A NUL in an element makes the query invalid.
   public static func bind(_ elements: [String], to bindings: inout Bindings) {
-    var literal: [UInt8] = [UInt8(ascii: "{")]
-    for (index, element) in elements.enumerated() {
-      if index > 0 { literal.append(UInt8(ascii: ",")) }
-      literal.append(UInt8(ascii: "\""))
-      for byte in element.utf8 {
-        if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { literal.append(UInt8(ascii: "\\")) }
-        literal.append(byte)
-      }
-      literal.append(UInt8(ascii: "\""))
-    }
-    literal.append(UInt8(ascii: "}"))
-    literal.withUnsafeBytes { bindings.appendText($0, type: .textArray) }
+    if elements.contains(where: { $0.utf8.contains(0) }) { bindings.refuseZero() }
+    bindBinary(elements, to: &bindings)
   }
 }
 

@@ -39,7 +39,9 @@ protocol BinaryElement: ArrayBindable {
 extension BinaryElement {
   /// Adds the array in PostgreSQL's binary format (`array_send`): dimensions, flags, element type, length and lower bound,
   /// then each element after its size.
-  public static func bind(_ elements: [Self], to bindings: inout Bindings) {
+  public static func bind(_ elements: [Self], to bindings: inout Bindings) { bindBinary(elements, to: &bindings) }
+
+  static func bindBinary(_ elements: [Self], to bindings: inout Bindings) {
     var buffer: [UInt8] = []
     buffer.reserveCapacity(20 + elements.count * 12)
     buffer.appendBigEndian(Int32(elements.isEmpty ? 0 : 1))

@@ -45,9 +45,7 @@ public struct Bindings: Sendable {
 
   /// Adds a value in PostgreSQL's text format. Text with a zero byte is refused when the query is sent.
   public mutating func appendText(_ text: UnsafeRawBufferPointer, type: ParameterType) {
-    if let base = text.baseAddress, memchr(base, 0, text.count) != nil, refusal == nil {
-      refusal = .zeroInText(parameter: entries.count + 1)
-    }
+    if let base = text.baseAddress, memchr(base, 0, text.count) != nil { refuseZero() }
     append(text, type: type, isBinary: false)
   }
 
@@ -76,6 +74,11 @@ public struct Bindings: Sendable {
         UnsafeRawBufferPointer(rebasing: buffer[start..<start + Int(entry.length)]),
         type: ParameterType(rawValue: entry.type), isBinary: entry.isBinary)
     }
+  }
+
+  /// The value that comes next has a zero byte where PostgreSQL takes none.
+  mutating func refuseZero() {
+    if refusal == nil { refusal = .zeroInText(parameter: entries.count + 1) }
   }
 
   mutating func adoptRefusal(of other: Bindings) {
