@@ -40,11 +40,12 @@ public struct RefreshPlan: Sendable {
   }
 
   static func query(_ person: Person, token: [UInt8]) -> Query {
+    // A counter that is no number tells nothing.
     """
     WITH me AS MATERIALIZED (SELECT magpie.authenticate(\(token)) AS account_id)
     SELECT me.account_id, u.id, u.login_key, coalesce(u.followers, l.followers), coalesce(u.following, l.following),
-           coalesce((u.profile::jsonb ->> 'public_repos')::bigint, l.repos),
-           coalesce((u.profile::jsonb ->> 'public_gists')::bigint, l.gists)
+           coalesce(substring(u.profile::json ->> 'public_repos' FROM '^[0-9]{1,15}$')::bigint, l.repos),
+           coalesce(substring(u.profile::json ->> 'public_gists' FROM '^[0-9]{1,15}$')::bigint, l.gists)
       FROM me LEFT JOIN magpie.github_user u ON \(fragment: person.condition)
       LEFT JOIN LATERAL (
         SELECT max(l.member_count) FILTER (WHERE l.kind = 'followers') AS followers,

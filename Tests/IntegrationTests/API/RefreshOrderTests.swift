@@ -82,6 +82,34 @@ import UpstreamSimulator
     }
   }
 
+  @Test func theCostOfThingsIsToldByTheProfileOrByTheLastReading() async throws {
+    var user = Simulator.Configuration.User("octocat", followers: 3)
+    user.repositories = 120
+    user.gists = 30
+    try await TestWorld.run(TestWorld.Options(user)) { world in
+      let token = try await world.token()
+      func requests() async throws -> [Int64?] {
+        let answer = try await world.send(
+          .post, Self.path + "?dry_run=true", as: token, body: #"{"what":["repos","gists"]}"#)
+        #expect(answer.status == 200, "\(answer.text)")
+        return try answer.json["what"]?.elements.map { $0["requests"]?.int } ?? []
+      }
+      #expect(try await requests() == [nil, nil])
+      #expect(try await world.get("/github/users/octocat", as: token).status == 200)
+      #expect(try await requests() == [2, 1])
+      // Counters that are none: what was read last tells as much.
+      try await world.sql(
+        """
+        UPDATE magpie.github_user u SET profile = regexp_replace(u.profile, '"public_(repos|gists)":[0-9]+', '"public_\\1":"many"', 'g')
+         WHERE u.login = 'octocat'
+        """)
+      #expect(try await requests() == [nil, nil])
+      #expect(try await world.get("/github/users/octocat/repos", as: token).status == 200)
+      #expect(try await world.get("/github/users/octocat/gists", as: token).status == 200)
+      #expect(try await requests() == [2, 1])
+    }
+  }
+
   @Test func forecastsCountTheWindowsThatAreWaitedFor() {
     let allowance = Budgets.Allowance(resource: "core", limit: 100, remaining: 10, reset: 1_600)
     func forecast(_ requests: Int64) -> RefreshPlan.Forecast {
