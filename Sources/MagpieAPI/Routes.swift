@@ -75,6 +75,7 @@ public enum Routes {
       router.on(.get, "/sync/checksum", sync.checksum)
       router.on(.get, "/stream", stream.open)
       router.on(.get, "/jobs/{id}", jobs.show)
+      router.on(.delete, "/jobs/{id}", jobs.withdraw)
       router.immediately(.get, "/config", about.config)
       router.immediately(.get, "/version", about.version)
     }

@@ -127,9 +127,12 @@ public struct Accounts: Sendable {
 
   /// Whose token it is; `nil` for nobody's.
   ///
-  /// - Throws: `PostgresError`.
-  public func account(of token: [UInt8]) async throws -> Int64? {
-    try await database.query("SELECT magpie.authenticate(\(token))").first?.decode(Int64?.self)
+  /// - Parameter writes: whether the token must be one that may change things.
+  /// - Throws: `PostgresError`, with SQLSTATE `MG403` when it must and may not.
+  public func account(of token: [UInt8], writes: Bool = false) async throws -> Int64? {
+    let query: Query =
+      writes ? "SELECT magpie.authenticate(\(token), 'write')" : "SELECT magpie.authenticate(\(token))"
+    return try await database.query(query).first?.decode(Int64?.self)
   }
 
   /// Whether a name may be an account's: 3 to 39 of `a-z 0-9 _ -`, capitals taken as small letters.

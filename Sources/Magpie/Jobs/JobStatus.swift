@@ -34,6 +34,18 @@ extension Job {
     /// What went wrong last, without secrets.
     public let lastError: String?
 
+    /// Seconds until its end, by its pace so far; `nil` when it is finished, or nothing tells how much is left.
+    public func secondsLeft(at now: Instant) -> Double? {
+      guard !state.isFinished, let total else { return nil }
+      let left = Double(max(0, total - (done ?? 0)))
+      guard state == .running, let startedAt, let done, done > 0 else {
+        let wait = startsIn.map { Double($0.components.seconds) } ?? 0
+        return wait + left * RefreshPlan.secondsPerRequest
+      }
+      let elapsed = Double(max(0, now.microseconds - startedAt.microseconds)) / 1e6
+      return left * elapsed / Double(done)
+    }
+
     /// Whether the request behind the ticket has been answered, well or not.
     public func answers(_ ticket: Ticket) -> Bool { state.isFinished || runs >= ticket.run }
   }

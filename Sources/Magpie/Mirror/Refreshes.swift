@@ -85,6 +85,13 @@ public struct Refreshes: Sendable {
     try await queue.status(id, account: account)
   }
 
+  /// An account gives a job up, which ends when nobody else wants it. `false` when it had not asked for it.
+  ///
+  /// - Throws: `PostgresError`.
+  public func withdraw(_ account: Int64, from id: Int64) async throws(PostgresError) -> Bool {
+    try await queue.withdraw(account, from: id) != .unknown
+  }
+
   /// Waits for the next thing to happen to a job: its end, a page, or, if `endsWhenPutOff`, that it waits for a later time.
   ///
   /// - Parameter progress: pages that are known already.
@@ -95,13 +102,13 @@ public struct Refreshes: Sendable {
     try await waiter.wait(for: ticket, progressBeyond: progress, endsWhenPutOff: endsWhenPutOff, timeout: timeout)
   }
 
-  /// What a class of work, or else somebody who waits, may still ask of GitHub, by resource; `nil` when the token is nobody's.
+  /// What a class of work, or else somebody who waits, may still ask of an upstream, by resource; `nil` when the token is nobody's.
   ///
   /// - Throws: `PostgresError`.
   public func allowances(
-    token: [UInt8], priority: Job.Priority = .interactive
+    pool: String = GitHubGate.pool, token: [UInt8], priority: Job.Priority = .interactive
   ) async throws -> [Budgets.Allowance]? {
-    try await budgets.allowances(pool: GitHubGate.pool, priority: priority, token: token)
+    try await budgets.allowances(pool: pool, priority: priority, token: token)
   }
 
   /// Why the upstream would not answer an interactive question now, and for how long; `nil` when nothing is known against it.

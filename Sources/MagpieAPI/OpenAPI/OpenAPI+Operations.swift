@@ -188,6 +188,12 @@ extension OpenAPI {
       answers: [.init(status: 200, description: "The job.", schema: "Job", headers: tagged), notModified],
       refusals: [(404, "NotFound"), (503, "Unavailable")]),
     Operation(
+      method: .delete, path: "/v1/jobs/{id}", id: "withdrawFromJob", tag: "jobs",
+      summary:
+        "Gives a refresh up. It ends, at its next page, when no other account wants it; what it has stored stays.",
+      parameters: ["jobID"], answers: [.init(status: 204, description: "The account has given it up.")],
+      refusals: [(403, "InsufficientScope"), (404, "NotFound"), (503, "Unavailable")]),
+    Operation(
       method: .get, path: "/v1/config", id: "getConfig", tag: "about", summary: "Limits and kinds.",
       answers: [.init(status: 200, description: "The limits.", schema: "Config", headers: tagged), notModified],
       isPublic: true),

@@ -182,11 +182,16 @@ extension OpenAPI {
     """,
     "Job": """
     {"type":"object","required":["id","kind","state","pages_done","pages_expected","attempt","created_at","started_at",
-    "finished_at","error"],"properties":{"id":{"type":"integer","format":"int64"},"kind":{"type":"string"},
+    "finished_at","eta_seconds","error"],"properties":{"id":{"type":"integer","format":"int64"},"kind":{"type":"string"},
     "state":{"type":"string","enum":[\(Job.State.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ","))]},
     "pages_done":{"type":"integer"},"pages_expected":{"type":["integer","null"]},"attempt":{"type":"integer"},
     "created_at":{"type":"string","format":"date-time"},"started_at":{"type":["string","null"],"format":"date-time"},
     "finished_at":{"type":["string","null"],"format":"date-time"},
+    "eta_seconds":{"type":["integer","null"],"description":"Until its end, as far as the pace so far tells."},
+    "budget":{"type":"object","description":"What it may still ask of the upstream; while it is not finished.",
+    "required":["resource","limit","remaining","reset"],"properties":{"resource":{"type":"string"},
+    "limit":{"type":"integer"},"remaining":{"type":"integer"},
+    "reset":{"type":"integer","description":"Seconds since 1970 at which more can be asked."}}},
     "error":{"type":["string","null"],"description":"What stopped it the last time: a problem's code."}}}
     """,
     "Config": """

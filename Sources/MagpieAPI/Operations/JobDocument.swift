@@ -2,11 +2,13 @@ import HTTP
 import JSONText
 import Magpie
 
-/// A job as accounts see it: the answer of `GET /v1/jobs/{id}`, and the data of `job` events.
+/// A job as accounts see it: the answer of `GET /v1/jobs/{id}`, and, without the budget, the data of `job` events.
 public enum JobDocument {
   /// JSON without line breaks.
   @Sendable
-  public static func bytes(_ status: Job.Status) -> [UInt8] {
+  public static func bytes(_ status: Job.Status) -> [UInt8] { bytes(status, budget: nil) }
+
+  static func bytes(_ status: Job.Status, budget: Budgets.Allowance?) -> [UInt8] {
     var writer = JSONWriter()
     writer.beginObject()
     writer.key("id")
@@ -26,6 +28,23 @@ public enum JobDocument {
     for (name, time) in [("started_at", status.startedAt), ("finished_at", status.finishedAt)] {
       writer.key(name)
       if let time { writer.string(Timestamp(microseconds: time.microseconds).description) } else { writer.null() }
+    }
+    writer.key("eta_seconds")
+    if let seconds = status.secondsLeft(at: .now) {
+      writer.int(Int64(seconds.rounded(.up)))
+    } else {
+      writer.null()
+    }
+    if let budget {
+      writer.key("budget")
+      writer.beginObject()
+      writer.key("resource")
+      writer.string(budget.resource)
+      for (name, number) in [("limit", budget.limit), ("remaining", budget.remaining), ("reset", budget.reset)] {
+        writer.key(name)
+        writer.int(number)
+      }
+      writer.endObject()
     }
     writer.key("error")
     // The code alone: the rest is for administrators.

@@ -40,6 +40,7 @@ import Testing
         let job = try #require(stream.events(named: "job").last)
         let id = try #require(try JSONView(Array(job.data.utf8))["id"]?.int)
         #expect(job.id == nil)
+        // What an event tells is what the job's own page says, which has the budget only as long as the job needs it.
         #expect(try await world.send(.get, "/v1/jobs/\(id)", as: ann).text == job.data)
         #expect(try JSONView(Array(job.data.utf8))["pages_done"]?.int == 3)
       }
