@@ -25,20 +25,27 @@ public struct RateBudget: Sendable, Equatable {
     self.secondsToReset = secondsToReset
   }
 
-  /// The largest number taken from a field. It leaves room for every calculation with it.
-  private static let largest: Int64 = 1 << 53
+  /// The largest number of requests taken from a field: what the database counts with.
+  private static let mostRequests = Int64(Int32.max)
+  /// The latest end of a window taken from a field, in seconds since 1970: the year 10000, far beyond all windows.
+  private static let latest: Int64 = 253_402_300_800
+  /// The longest window that is believed, in seconds: a day. GitHub's last an hour. A reset in milliseconds, or a clock that
+  /// is decades wrong, must not close the gate for decades.
+  static let longest: Int64 = 86_400
 
   /// Reads the fields of an answer. A number that is missing, no number or absurd is unknown; `nil` when all are.
   ///
   /// - Parameter resource: what was charged if the answer does not say; older servers do not.
   public init?(of answer: UpstreamAnswer, assuming resource: String) {
-    func number(_ name: Fields.Name) -> Int64? {
-      answer.fields[name].flatMap { Int64($0) }.flatMap { (0...Self.largest).contains($0) ? $0 : nil }
+    func number(_ name: Fields.Name, upTo most: Int64 = Self.mostRequests) -> Int64? {
+      answer.fields[name].flatMap { Int64($0) }.flatMap { (0...most).contains($0) ? $0 : nil }
     }
     let limit = number("x-ratelimit-limit")
     let remaining = number("x-ratelimit-remaining")
     let used = number("x-ratelimit-used")
-    let reset = number("x-ratelimit-reset")
+    let reset = number("x-ratelimit-reset", upTo: Self.latest).flatMap {
+      $0 - answer.date > Self.longest ? nil : $0
+    }
     guard limit != nil || remaining != nil || used != nil || reset != nil else { return nil }
     let named = answer.fields["x-ratelimit-resource"].flatMap { (1...64).contains($0.utf8.count) ? $0 : nil }
     self.init(

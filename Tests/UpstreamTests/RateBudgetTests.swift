@@ -35,6 +35,10 @@ struct RateBudgetTests {
           resource: "search", limit: 5000, remaining: 4999, used: 1, reset: newYear + 60, secondsToReset: 60))
   }
 
+  private func limits(reset: String, limit: String) -> UpstreamAnswer {
+    UpstreamTests.answer(200, "", ["x-ratelimit-reset": reset, "x-ratelimit-limit": limit])
+  }
+
   @Test("takes absurd numbers for unknown, whatever the date")
   func refusesAbsurdNumbers() {
     let most = "\(Int64.max)"
@@ -44,9 +48,15 @@ struct RateBudgetTests {
     let reply = profileReply(UpstreamAnswer(status: 403, fields: fields, body: [], receivedAt: 0))
     #expect(reply.outcome.summary == "limited primary 60 unnamed")
     #expect(reply.budget?.reset == nil)
-    let largest: Fields = ["date": "Mon, 01 Jan 0001 00:00:00 GMT", "x-ratelimit-reset": "\(1 << 53)"]
-    #expect(
-      profileReply(UpstreamAnswer(status: 403, fields: largest, body: [], receivedAt: 0)).budget?.reset == 1 << 53)
+    // In milliseconds, a second more than a day, and a day.
+    let resets: [(Int64, Int64?)] = [(newYear * 1_000, nil), (newYear + 86_401, nil), (newYear + 86_400, 86_400)]
+    for (reset, seconds) in resets {
+      let budget = RateBudget(of: limits(reset: "\(reset)", limit: "5000"), assuming: "core")
+      #expect(budget?.secondsToReset == seconds && budget?.limit == 5_000)
+    }
+    for (limit, expected) in [("2147483647", 2_147_483_647), ("2147483648", nil)] as [(String, Int?)] {
+      #expect(RateBudget(of: limits(reset: "\(newYear)", limit: limit), assuming: "core")?.limit == expected)
+    }
     let later: Fields = ["date": "Mon, 01 Jan 0001 00:00:00 GMT", "retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"]
     #expect(
       profileReply(UpstreamAnswer(status: 503, fields: later, body: [], receivedAt: 0)).outcome.summary

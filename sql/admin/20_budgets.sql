@@ -149,7 +149,8 @@ BEGIN
   IF NOT FOUND THEN RETURN; END IF;
   b.window_limit := coalesce(p_limit, b.window_limit);
   b.remaining := b.remaining + greatest(0, p_refund);
-  IF p_reset_seconds > 0 AND p_remaining IS NOT NULL THEN
+  -- A window of more than a day is a mistake of somebody's clock, and would close the gate for as long.
+  IF p_reset_seconds > 0 AND p_reset_seconds <= 86400 AND p_remaining IS NOT NULL THEN
     v_reset := v_now + make_interval(secs => p_reset_seconds + 1);  -- a second of margin for the other clock
     IF b.confirmed AND v_reset < b.reset_at - interval '5 s' THEN
       b.remaining := b.remaining - greatest(0, p_refund);  -- a late answer that speaks of the window before this one
@@ -163,7 +164,7 @@ BEGIN
   END IF;
   IF p_outcome = 'spent' THEN
     b.remaining := 0;
-    IF p_reset_seconds IS NULL OR p_reset_seconds <= 0 THEN
+    IF p_reset_seconds IS NULL OR p_reset_seconds <= 0 OR p_reset_seconds > 86400 THEN
       b.reset_at := greatest(b.reset_at, v_now + make_interval(secs => coalesce(p_block_seconds, 60)));
       b.confirmed := false;
     END IF;

@@ -113,6 +113,22 @@ import Testing
     }
   }
 
+  /// A reset in milliseconds, or a clock that is decades wrong.
+  @Test func aWindowOfDecadesIsNotBelieved() async throws {
+    try await withBudgets(limit: 60) { _, budgets in
+      for seconds in [86_401, 1_767_225_600, 1_767_225_600_000] as [Int64] {
+        let grant = try #require(granted(try await budgets.take(["k"], resource: "core", priority: .interactive)))
+        try await budgets.settle(grant, .init(.ok, limit: 60, remaining: 5, reset: .seconds(seconds)))
+        let line = try #require(try await budgets.lines(pool: "github").first { $0.resource == "core" })
+        #expect(try #require(line.reset).inSeconds <= 3_600)
+      }
+      // A good answer is heard after that.
+      let grant = try #require(granted(try await budgets.take(["k"], resource: "core", priority: .interactive)))
+      try await budgets.settle(grant, .init(.ok, limit: 60, remaining: 50, reset: .seconds(1_800)))
+      #expect(try await remaining(budgets) == 50)
+    }
+  }
+
   @Test func aNewWindowIsTakenOverAndALateAnswerOfTheOldOneIsNot() async throws {
     try await withBudgets { _, budgets in
       func take() async throws -> Budgets.Grant {
