@@ -36,7 +36,8 @@ extension ListRefresh {
   }
 
   /// The same page of the last complete walk, if its validator may be used: once a week every page is read in full, since an
-  /// unchanged validator has been seen on a changed list.
+  /// unchanged validator has been seen on a changed list. A last page that is full is always read: its body stays the same when
+  /// a page is added behind it, and only its links would tell.
   func storedPage(of owner: Int64?, page: Int, url: String) async throws -> StoredPage? {
     guard let owner else { return nil }
     let rows = try await database.query(
@@ -45,6 +46,7 @@ extension ListRefresh {
         FROM magpie.listing l JOIN magpie.walk w ON w.id = l.walk_id JOIN magpie.walk_page p ON p.walk_id = w.id
        WHERE l.owner_id = \(owner) AND l.kind = \(list.rawValue) AND l.generation > 0 AND l.full_at > now() - interval '7 days'
          AND p.page = \(Int32(page)) AND p.url = \(url) AND p.etag IS NOT NULL
+         AND (p.next_url IS NOT NULL OR cardinality(p.members) < \(Int32(perPage)))
       """)
     guard let row = rows.first else { return nil }
     let fields = try row.decode((String, String, String?, [Int64], Int).self)

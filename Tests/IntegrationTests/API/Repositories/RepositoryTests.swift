@@ -152,6 +152,23 @@ import UpstreamSimulator
     }
   }
 
+  @Test func branchThatIsDeletedTakesItsCommitsAlong() async throws {
+    try await Self.run { world, token in
+      let path = "/github/repos/octocat/nest/commits?sha=feature"
+      #expect(try await world.get(path, as: token).status == 200)
+      world.simulator.add(Fault(.notFound, on: "/repos/octocat/Nest/commits?sha=feature"))
+      #expect(try await world.get(path, as: token, Self.wish).status == 404)
+      let count = world.simulator.requestCount
+      // A fact for a while, and not what was there before.
+      #expect(try await world.get(path, as: token).status == 404)
+      try await world.untilIdle()
+      #expect(world.simulator.requestCount == count)
+      try await world.sql("UPDATE magpie.upstream_fact SET checked_at = now() - interval '61 seconds'")
+      #expect(try await world.get(path, as: token).status == 404)
+      #expect(try await world.get("/github/repos/octocat/nest/commits", as: token).status == 200)
+    }
+  }
+
   @Test func oldNameLeadsToTheId() async throws {
     try await Self.run { world, token in
       let base = world.servers[0].baseURL

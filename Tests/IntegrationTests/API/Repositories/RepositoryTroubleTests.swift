@@ -87,6 +87,18 @@ import UpstreamSimulator
     }
   }
 
+  /// A page that is added behind a full one leaves that one's body, and so its validator, as they were.
+  @Test func whatComesBehindAFullLastPageIsSeen() async throws {
+    try await Self.run(99) { world, token in
+      let before = try await world.get("\(Self.list)&per_page=100", as: token).ids
+      #expect(before.count == 100)
+      let new = try world.simulator.addRepository("Twig", of: "octocat")
+      _ = try await world.get("\(Self.list)&per_page=100", as: token, Self.wish)
+      let after = try await world.pages(from: "\(Self.list)&per_page=100", as: token).flatMap { try $0.ids }
+      #expect(Set(after) == Set(before + [new]) && after.count == 101)
+    }
+  }
+
   @Test(arguments: [false, true])
   func listThatSeemsToLoseTooManyIsReadTwice(isTrue: Bool) async throws {
     try await Self.run(60) { world, token in

@@ -55,7 +55,9 @@ public struct CommitsRefresh: JobHandler {
       _ = try await transaction.query("DELETE FROM magpie.github_commits c WHERE c.repo_id = \(id)")
       try await RepositoryStore.storeFact("github-commits:id:\(id)", status: 409, reason: reason, in: transaction)
     case .gone(404, let reason) where query.hasFilters:
-      // No such branch, perhaps; the repository may well be there.
+      // No such branch, perhaps, or no more; the repository may well be there.
+      _ = try await transaction.query(
+        "DELETE FROM magpie.github_commits c WHERE c.repo_id = \(id) AND c.query = \(query.text)")
       try await RepositoryStore.storeFact(
         "github-commits:\(job.subject ?? "")", status: 404, reason: reason, in: transaction)
     case .gone(let status, let reason):

@@ -5,9 +5,9 @@ extension ItemListRefresh {
   /// A page as it goes into the walk.
   struct Page: Sendable {
     /// What came with the page; nothing when it is unchanged.
-    let items: [Item]
+    private(set) var items: [Item]
     /// The members of a page that is as it was.
-    let unchanged: [Int64]?
+    private(set) var unchanged: [Int64]?
     let next: String?
     let lastPage: Int?
     let etag: String?
@@ -33,6 +33,17 @@ extension ItemListRefresh {
       etag = stored.etag
       self.credential = credential
       self.seenAt = seenAt
+    }
+
+    /// What the members are known by, for those that have numbers of GitHub's.
+    var ids: [Int64] { unchanged ?? items.compactMap { Int64($0.identity) } }
+
+    func without(_ left: [Int64]) -> Page {
+      if left.isEmpty { return self }
+      var page = self
+      page.items.removeAll { item in left.contains { String($0) == item.identity } }
+      page.unchanged?.removeAll(where: left.contains)
+      return page
     }
   }
 
@@ -79,7 +90,8 @@ extension ItemListRefresh {
             FROM magpie.listing l JOIN magpie.walk w ON w.id = l.walk_id JOIN magpie.walk_page p ON p.walk_id = w.id
            WHERE l.owner_id = \(owner) AND l.kind = \(list.rawValue) AND l.generation > 0
              AND l.full_at > now() - interval '7 days'
-             AND p.page = \(Int32(page)) AND p.url = \(url) AND p.etag IS NOT NULL) p ON true
+             AND p.page = \(Int32(page)) AND p.url = \(url) AND p.etag IS NOT NULL
+             AND (p.next_url IS NOT NULL OR cardinality(p.members) < \(Int32(GitHub.maxPerPage)))) p ON true
       """)
     let fields = try rows[0].decode((Instant, String?, String?, String?, [Int64]?, Int?).self)
     guard let etag = fields.1, let credential = fields.2, let members = fields.4, let pages = fields.5 else {
