@@ -84,6 +84,9 @@ final class WorkerPart: Sendable {
         Duty("searches", every: .seconds(600)) { [database] in
           _ = try await database.query("SELECT magpie.sweep_searches()")
         },
+        Duty("facts", every: .seconds(600)) { [database] in
+          while try await database.query("SELECT magpie.sweep_facts()")[0].decode(Int.self) == 5_000 {}
+        },
         Duty("gifs", every: .seconds(300)) { [database] in _ = try await database.query("SELECT magpie.sweep_gifs()") },
         Duty("pictures", every: .seconds(3_600)) { [database] in
           _ = try await database.query("SELECT magpie.sweep_images()")

@@ -30,6 +30,19 @@ import Testing
     #expect(account.name == nil && account.avatarURL == nil && account.followers == nil && account.createdAt == nil)
   }
 
+  /// An index has room for so much; the document has the whole name.
+  @Test func namesAreSearchedByTheirFirstCharacters() throws {
+    let name = String(repeating: "é", count: 255)
+    for (given, kept) in [(name, name), (name + "x", name)] {
+      let body = #"[{"id":1,"login":"a","name":"\#(given)"}]"#
+      let page = try #require(pageReply(answer(200, body)).outcome.value)
+      #expect(page.members.map(\.name) == [kept])
+      #expect(String(decoding: page.members[0].document, as: UTF8.self).contains(given))
+      let profile = try #require(profileReply(answer(200, String(body.dropFirst().dropLast()))).outcome.value)
+      #expect(profile.name == kept)
+    }
+  }
+
   /// lychee#367: the edge answers 429 with a page for people.
   @Test func aPageInsteadOfJSONIsALimitWhenItsHeaderSaysSo() {
     let reply = profileReply(

@@ -27,14 +27,17 @@ BEGIN
          || ARRAY['id:' || forget_subject.id] || CASE WHEN v_login IS NOT NULL THEN ARRAY[v_login] ELSE '{}' END;
 
   -- Out of other people's lists, page by page; places of those behind move up.
-  v_walks := ARRAY(SELECT DISTINCT p.walk_id FROM magpie.walk_page p WHERE p.members @> ARRAY[forget_subject.id]);
+  -- Members of other lists are repositories and gists, whose numbers are their own.
+  v_walks := ARRAY(SELECT DISTINCT p.walk_id FROM magpie.walk_page p
+                     JOIN magpie.walk w ON w.id = p.walk_id JOIN magpie.listing l ON l.id = w.listing_id
+                    WHERE p.members @> ARRAY[forget_subject.id] AND l.kind IN ('followers', 'following', 'orgs'));
   UPDATE magpie.walk_page p SET
       members = array_remove(p.members, forget_subject.id),
       documents = ARRAY(SELECT x.document FROM unnest(p.members, p.documents) WITH ORDINALITY AS x(member, document, n)
                          WHERE x.member <> forget_subject.id ORDER BY x.n),
       digests = ARRAY(SELECT x.digest FROM unnest(p.members, p.digests) WITH ORDINALITY AS x(member, digest, n)
                        WHERE x.member <> forget_subject.id ORDER BY x.n)
-    WHERE p.members @> ARRAY[forget_subject.id];
+    WHERE p.walk_id = ANY (v_walks) AND p.members @> ARRAY[forget_subject.id];
   UPDATE magpie.walk_page p SET first = s.first
     FROM (SELECT q.walk_id, q.page, sum(cardinality(q.members)) OVER (PARTITION BY q.walk_id ORDER BY q.page) - cardinality(q.members) AS first
             FROM magpie.walk_page q WHERE q.walk_id = ANY (v_walks)) s

@@ -28,6 +28,14 @@ extension GitHub {
     /// A string that says something; GitHub has both `null` and `""` for what is unset.
     static func text(_ view: JSONView?) -> String? { view?.string.flatMap { $0.isEmpty ? nil : $0 } }
 
+    /// The longest display name that is searched by, in characters: GitHub's own end at 255, and an index has room for no more.
+    static let maxName = 255
+
+    /// A display name. The document keeps the whole of it.
+    static func name(_ view: JSONView?) -> String? {
+      view?.string.map { String(String.UnicodeScalarView($0.unicodeScalars.prefix(maxName))) }
+    }
+
     /// A number of things.
     static func count(_ view: JSONView?) -> Int64? { view?.int.flatMap { $0 >= 0 ? $0 : nil } }
   }

@@ -101,7 +101,7 @@ extension GitHub {
     init(_ view: JSONView, place pointer: @autoclosure () -> String) throws(Malformed) {
       guard view.kind == .object else { throw Malformed("not an object", at: pointer()) }
       (id, login) = try Document.identity(of: view, at: pointer())
-      name = view["name"]?.string
+      name = Document.name(view["name"])
       type = view["type"]?.string
       avatarURL = Document.text(view["avatar_url"])
       document = view.bytes

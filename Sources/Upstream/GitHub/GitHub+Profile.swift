@@ -73,7 +73,7 @@ extension GitHub {
       let view = try Document.view(body, maxBytes: Profile.maxBytes)
       guard view.kind == .object else { throw Malformed("not an object") }
       (id, login) = try Document.identity(of: view, at: "")
-      name = view["name"]?.string
+      name = Document.name(view["name"])
       type = view["type"]?.string
       avatarURL = Document.text(view["avatar_url"])
       followers = Document.count(view["followers"])

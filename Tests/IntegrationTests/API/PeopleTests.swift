@@ -31,6 +31,21 @@ import UpstreamSimulator
     }
   }
 
+  @Test func whatWasNotThereIsForgottenAfterADay() async throws {
+    try await TestWorld.run(.init(.init("octocat", followers: 1))) { world in
+      let token = try await world.token()
+      for login in ["nobody-1", "nobody-2", "nobody-3"] {
+        #expect(try await world.get("/github/users/\(login)", as: token).status == 404)
+      }
+      #expect(try await world.value("SELECT magpie.sweep_facts()") == Int32(0))
+      try await world.sql(
+        "UPDATE magpie.upstream_fact SET checked_at = now() - interval '25 hours' WHERE subject ~ '[12]$'")
+      #expect(try await world.value("SELECT magpie.sweep_facts('1 day', 1)") == Int32(1))
+      #expect(try await world.value("SELECT magpie.sweep_facts('1 day', 1)") == Int32(1))
+      #expect(try await world.value("SELECT f.subject FROM magpie.upstream_fact f") == "github-user:nobody-3")
+    }
+  }
+
   @Test func somebodyWhoAppearsIsFound() async throws {
     try await TestWorld.run(.init(.init("octocat", followers: 1))) { world in
       let token = try await world.token()

@@ -82,6 +82,43 @@ import UpstreamSimulator
     }
   }
 
+  /// Repositories and gists have numbers of their own, and an organization is an account.
+  @Test func onlyAccountsAreForgottenWhateverHasTheSameNumber() async throws {
+    var user = Simulator.Configuration.User("octocat", followers: 3)
+    user.repositories = 3
+    user.gists = 3
+    user.organizations = 2
+    try await TestWorld.run(TestWorld.Options(user)) { world in
+      let token = try await world.token()
+      let wish: Fields = [.cacheControl: "no-cache", .prefer: "wait=30"]
+      func ids(_ list: String, _ fields: Fields = [:]) async throws -> [String] {
+        let answer = try await world.get("/github/users/octocat/\(list)", as: token, fields)
+        #expect(answer.status == 200, "\(list) \(answer.text)")
+        return try answer.json.elements.compactMap { $0["id"]?.string ?? $0["id"]?.int.map(String.init) }
+      }
+      let (repos, gists, orgs) = (try await ids("repos"), try await ids("gists"), try await ids("orgs"))
+      #expect(repos.count == 3 && gists.count == 3 && orgs.count == 2)
+      try await world.untilIdle()
+      for number in [repos[0], "1", orgs[0]] {
+        let _: Bool = try await world.value("SELECT admin.forget_subject('github-user', \(Int64(number)))")
+      }
+      // Once as it is stored, and once as it is read anew.
+      for fields in [[:], wish] as [Fields] {
+        try await world.sql("UPDATE magpie.listing SET full_at = NULL")
+        #expect(try await ids("repos", fields) == repos)
+        #expect(try await ids("gists", fields) == gists)
+        #expect(try await ids("orgs", fields) == [orgs[1]])
+      }
+      #expect(try await world.value("SELECT count(*) FROM magpie.job") == Int64(0))
+      // The things of a forgotten person are nobody's.
+      let _: Bool = try await world.value("SELECT admin.forget_subject('github-user', 583231)")
+      for list in ["repos", "gists", "orgs"] {
+        #expect(try await world.get("/github/users/octocat/\(list)", as: token, wish).status == 404, "\(list)")
+      }
+      #expect(try await world.value("SELECT count(*) FROM magpie.github_user u WHERE u.id = 583231") == Int64(0))
+    }
+  }
+
   @Test func mistakesOfForgettingAndExplainingAreTold() async throws {
     var options = TestWorld.Options()
     options.hasWorker = false

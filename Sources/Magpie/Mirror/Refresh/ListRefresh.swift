@@ -93,12 +93,8 @@ public struct ListRefresh: JobHandler {
         case .ended(let result): return .ended(result)
         case .known(let id):
           place.owner = id
-          // As if there were no such person.
-          if leavesOut, try await !PersonStore.forgotten(among: [id], in: database).isEmpty {
-            try await job.step(in: database, checkpoint: nil) { transaction in
-              try await PersonStore.storeAbsence(of: person, status: 404, knownID: nil, in: transaction)
-            }
-            return .ended(.done)
+          if leavesOut, try await PersonStore.isForgotten(id, in: database) {
+            return .ended(try await PersonStore.endAsAbsent(person, job, in: database))
           }
           if known?.id != id { known = try await PersonStore.find(.id(id), in: database) }
         }

@@ -121,6 +121,18 @@ enum PersonStore {
     try await database.query("SELECT magpie.forgotten_among('github-user', \(ids))")[0].decode([Int64].self)
   }
 
+  static func isForgotten(_ id: Int64, in database: Database) async throws -> Bool {
+    try await !forgotten(among: [id], in: database).isEmpty
+  }
+
+  /// Ends the refresh of a list of somebody forgotten as if there were no such person.
+  static func endAsAbsent(_ person: Person, _ job: RunningJob, in database: Database) async throws -> JobResult {
+    try await job.step(in: database, checkpoint: nil) { transaction in
+      try await storeAbsence(of: person, status: 404, knownID: nil, in: transaction)
+    }
+    return .done
+  }
+
   /// Notes that the upstream has no such person, and ends what was known of one who is gone.
   static func storeAbsence(
     of person: Person, status: Int, knownID: Int64?, in transaction: Transaction

@@ -47,13 +47,14 @@ struct ItemListRefresh<Item: MirroredItem>: JobHandler {
     }
     var walk = GitHub.Walk(
       at: place.next ?? first(start).url(at: gate.service), after: place.page, through: gate.service)
+    let leavesOut = try await PersonStore.hasForgotten(in: database)
     while let url = walk.url {
       if job.shouldStop { return .ended(.yield) }
       let (stored, now) = try await storedPage(of: place.owner ?? known?.id, page: place.page + 1, url: url)
       let verdict = try await gate.ask(
         GitHub.ItemList<Item>(at: url), priority: job.priority, preferred: stored?.credential,
         validators: stored.map { Validators(etag: $0.etag) }, redirected: GitHub.ItemList<Item>.init(at:))
-      let page: Page
+      var page: Page
       switch verdict {
       case .ended(let result): return .ended(result)
       case .answered(.ok(let answer, let validators), let credential):
@@ -73,8 +74,16 @@ struct ItemListRefresh<Item: MirroredItem>: JobHandler {
       if place.page == 0 {
         switch try await owner(of: page, at: start, person, known, job) {
         case .ended(let result): return .ended(result)
-        case .known(let id): place.owner = id
+        case .known(let id):
+          place.owner = id
+          if leavesOut, try await PersonStore.isForgotten(id, in: database) {
+            return .ended(try await PersonStore.endAsAbsent(person, job, in: database))
+          }
         }
+      }
+      // Organizations are accounts like people; the numbers of other things are their own.
+      if leavesOut, list == .organizations {
+        page = page.without(try await PersonStore.forgotten(among: page.ids, in: database))
       }
       do throws(GitHub.Walk.Refusal) {
         try walk.advance(next: page.next, lastPage: page.lastPage)
