@@ -15,7 +15,7 @@ extension Favorites {
     let key = Favorites.key(kind, id)
     // A second try meets what a simultaneous first PUT of the same item has inserted.
     for _ in 0..<2 {
-      let rows = try await database.query(
+      let rows = try await database.write(
         Favorites.write(kind, id, change, expected: expected), after: [Favorites.authenticate(token)])
       let fields = try rows[0].decode((Int64?, String?, Int64?, Bool?).self)
       if fields.0 == nil { return nil }
@@ -48,7 +48,7 @@ extension Favorites {
   public func change(
     _ kind: Favorite.Kind, _ id: String, _ change: Favorite.Change, expected: [Int64]?, token: [UInt8]
   ) async throws -> Edit {
-    let rows = try await database.query(
+    let rows = try await database.write(
       """
       WITH changed AS (\(fragment: Favorites.edit(kind, id, change, expected: expected)) RETURNING f.document, f.version)
       SELECT magpie.current_account(), c.document, c.version FROM (SELECT) AS one LEFT JOIN changed c ON true

@@ -18,10 +18,26 @@ extension Database {
     if let transaction = KeyedWrite.transaction {
       return try await transaction.query(query, after: preludes, file: file, line: line)
     }
-    if isSlow {
-      return try await pooled { try await $0.query(query, after: preludes, file: file, line: line) }
+    return try await write(query, after: preludes, isSlow: isSlow, file: file, line: line)
+  }
+
+  /// Runs a statement that writes on its own, and again when it was rolled back whole because it stood in the way of another:
+  /// writers of one item lock it before its account, and who moves or imports many has the account first.
+  ///
+  /// - Throws: `PostgresError`.
+  @discardableResult
+  func write(
+    _ query: Query, after preludes: [Query] = [], isSlow: Bool = false, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> Rows {
+    func once() async throws -> Rows {
+      isSlow
+        ? try await pooled { try await $0.query(query, after: preludes, file: file, line: line) }
+        : try await self.query(query, after: preludes, file: file, line: line)
     }
-    return try await self.query(query, after: preludes, file: file, line: line)
+    for _ in 0..<2 {
+      do { return try await once() } catch let error as PostgresError where error.isRetryable {}
+    }
+    return try await once()
   }
 }
 

@@ -137,7 +137,8 @@ extension StreamHub {
         for stream in streams(of: account) { stream.finish(.expired) }
         return
       case .page(let page):
-        tell(page)
+        // When its streams have left meanwhile, others may have come that are not as far: read for those.
+        if !tell(page, from: since) { continue }
         if !page.hasMore { return }
       }
     }
@@ -147,13 +148,16 @@ extension StreamHub {
     state.withLock { state in state.groups[account].map { Array($0.streams.values) } ?? [] }
   }
 
-  private func tell(_ page: Sync.Page) {
+  /// Hands a page that was read from a version on to the streams of its account. `false` when they lack something before it.
+  private func tell(_ page: Sync.Page, from since: Int64) -> Bool {
     let events = EventBatch(page)
-    let (streams, since) = state.withLock { state -> ([StreamSubscription], Int64) in
-      guard let group = state.groups[page.account] else { return ([], 0) }
+    let streams = state.withLock { state -> [StreamSubscription]? in
+      guard let group = state.groups[page.account] else { return [] }
+      if group.version < since { return nil }
       state.groups[page.account]?.version = max(group.version, page.version)
-      return (Array(group.streams.values), group.version)
+      return Array(group.streams.values)
     }
+    guard let streams else { return false }
     var count = 0
     for stream in streams {
       let offer = stream.offer(events, since: since)
@@ -161,5 +165,6 @@ extension StreamHub {
       if offer.isTooSlow { slow.add(1, ordering: .relaxed) }
     }
     sent.add(count, ordering: .relaxed)
+    return true
   }
 }

@@ -83,13 +83,11 @@ public struct Sync: Sendable {
   public func push(_ operations: [Operation], since: Int64, isAtomic: Bool, token: [UInt8]) async throws -> Push {
     let texts = operations.map(\.text)
     do {
-      let rows = try await retrying {
-        try await database.queryWithKey(
-          """
-          SELECT p.status, p.version, p.server, p.ancestor, p.pointer, p.error
-            FROM magpie.sync_push(\(token), \(since), \(texts), \(isAtomic)) p
-          """, isSlow: true)
-      }
+      let rows = try await database.queryWithKey(
+        """
+        SELECT p.status, p.version, p.server, p.ancestor, p.pointer, p.error
+          FROM magpie.sync_push(\(token), \(since), \(texts), \(isAtomic)) p
+        """, isSlow: true)
       if rows.isEmpty { return .refused(.nobody) }
       return .results(try rows.map(Result.init))
     } catch let error as PostgresError {
@@ -99,16 +97,6 @@ public struct Sync: Sendable {
       default: throw error
       }
     }
-  }
-
-  /// A push that stood in the way of others was rolled back whole.
-  private func retrying(_ body: () async throws -> Rows) async throws -> Rows {
-    // After an error a transaction is over; whoever has begun it does all of it again.
-    if KeyedWrite.transaction != nil { return try await body() }
-    for _ in 0..<2 {
-      do { return try await body() } catch let error as PostgresError where error.isRetryable {}
-    }
-    return try await body()
   }
 
   /// Housekeeping: forgets what is beyond the horizon.
