@@ -174,7 +174,7 @@ import Testing
       try await Self.put(world, 1, as: ann)
       try await Self.put(world, 2, as: ann)
       _ = try await world.send(.delete, "/v1/favorites/photo/1", as: ann)
-      try await world.sql("UPDATE magpie.favorite_tombstone SET deleted_at = now() - interval '181 days'")
+      try await world.sql("UPDATE magpie.favorite_tombstone SET recorded_at = now() - interval '181 days'")
       try await world.sql("SELECT magpie.forget_deletions('180 days')")
       for cursor: Int64 in [2, 99] {
         let late = try EventClient(base, as: ann, lastEventID: cursor)

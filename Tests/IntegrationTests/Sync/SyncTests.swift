@@ -14,12 +14,12 @@ import Testing
     return options
   }()
 
-  private static func run(_ body: @escaping @Sendable (TestWorld, String) async throws -> Void) async throws {
+  static func run(_ body: @escaping @Sendable (TestWorld, String) async throws -> Void) async throws {
     try await TestWorld.run(options) { world in try await body(world, try await world.token()) }
   }
 
   /// Pushes operations, given as JSON, and answers the whole.
-  private static func push(
+  static func push(
     _ world: TestWorld, _ token: String, since: Int64 = 0, _ operations: String..., atomic: Bool = false
   ) async throws -> JSONView {
     let answer = try await world.send(
@@ -37,7 +37,7 @@ import Testing
     try await world.get("/v1/favorites/photo/\(id)", as: token).json
   }
   private static func tags(_ item: JSONView?) -> [String] { item?["tags"]?.elements.compactMap(\.string) ?? [] }
-  private static func photo(_ id: Int, _ fields: String = "", op: String = "put") -> String {
+  static func photo(_ id: Int, _ fields: String = "", op: String = "put") -> String {
     #"{"op": "\#(op)", "kind": "photo", "id": "\#(id)"\#(fields.isEmpty ? "" : ", " + fields)}"#
   }
 
@@ -313,12 +313,12 @@ import Testing
       _ = try await Self.push(
         world, token, Self.photo(1), Self.photo(2), Self.photo(3), Self.photo(4), Self.photo(2, op: "delete"),
         Self.photo(5))
-      try await world.sql("UPDATE magpie.favorite_tombstone SET deleted_at = now() - interval '179 days'")
+      try await world.sql("UPDATE magpie.favorite_tombstone SET recorded_at = now() - interval '179 days'")
       try await TestSupport.withDatabase(world.url, configure: { $0.role = "magpie_worker" }) {
         try await Sync.forgetDeletions(in: $0)
       }
       #expect(try await world.get("/v1/sync?since=4", as: token).status == 200)
-      try await world.sql("UPDATE magpie.favorite_tombstone SET deleted_at = now() - interval '181 days'")
+      try await world.sql("UPDATE magpie.favorite_tombstone SET recorded_at = now() - interval '181 days'")
       try await TestSupport.withDatabase(world.url, configure: { $0.role = "magpie_worker" }) {
         try await Sync.forgetDeletions(in: $0)
       }
