@@ -1,6 +1,112 @@
 -- Deletions that a device would never have been told of, or was told of too often, and an import that takes a note away.
 SET LOCAL ROLE magpie_owner;
 
+-- That a device has once read everything does not make all of its old cursors good, only that read's own.
+ALTER TABLE magpie.session ADD COLUMN full_read_places bigint[] NOT NULL DEFAULT '{}';
+COMMENT ON COLUMN magpie.session.full_read_places IS
+  'Where the latest page of a read of everything began and ended. The read goes on from the end, or from the beginning if the page was lost.';
+
+DROP FUNCTION magpie.note_sync(bytea, bigint, bigint);
+CREATE FUNCTION magpie.note_sync(p_token_hash bytea, p_since bigint, p_version bigint, p_full_read bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  -- Losing this in a crash is no loss: the device asks again.
+  PERFORM set_config('synchronous_commit', 'off', true);
+  UPDATE magpie.session s
+     SET sync_version = p_version, full_read_version = coalesce(p_full_read, s.full_read_version),
+         full_read_places = CASE WHEN p_full_read IS NOT NULL OR p_since = ANY (s.full_read_places) THEN ARRAY[p_since, p_version]
+                                 ELSE s.full_read_places END
+   WHERE s.token_hash = p_token_hash;
+END $$;
+COMMENT ON FUNCTION magpie.note_sync(bytea, bigint, bigint, bigint) IS
+  'Notes from and up to which version a device has been told, and at which version it began to read everything, if it did.';
+GRANT EXECUTE ON FUNCTION magpie.note_sync(bytea, bigint, bigint, bigint) TO magpie_app;
+
+CREATE OR REPLACE FUNCTION magpie.sync_push(p_token_hash bytea, p_since bigint, p_ops text[], p_atomic boolean)
+RETURNS TABLE (account_id bigint, status text, version bigint, server text, ancestor text, pointer text, error text)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+  v_account constant bigint := magpie.authenticate(p_token_hash, 'write');
+  v_count   constant int := cardinality(p_ops);
+  v_start   bigint;
+  v_horizon bigint;
+  v_results magpie.sync_result[];
+  v_result  magpie.sync_result;
+  v_try     int := 0;
+  v_failed  boolean;
+BEGIN
+  IF v_account IS NULL THEN RETURN; END IF;
+  -- The account, and then its items without waiting: somebody who edits by hand locks an item first and then waits for the
+  -- account, so waiting for the item while holding the account would never end. Then the account is let go of, and again.
+  LOOP
+    BEGIN
+      SELECT a.version, a.horizon_version INTO v_start, v_horizon FROM magpie.account a WHERE a.id = v_account FOR NO KEY UPDATE;
+      BEGIN
+        PERFORM FROM magpie.favorite f
+          JOIN (SELECT DISTINCT o::jsonb ->> 'kind' AS kind, o::jsonb ->> 'id' AS id FROM unnest(p_ops) AS o) AS w
+            ON f.kind = w.kind AND f.subject_id = w.id
+         WHERE f.account_id = v_account FOR NO KEY UPDATE OF f NOWAIT;
+      EXCEPTION WHEN lock_not_available THEN
+        RAISE EXCEPTION USING ERRCODE = 'MG055', MESSAGE = 'an item is being written to';
+      END;
+      EXIT;
+    EXCEPTION WHEN SQLSTATE 'MG055' THEN
+      v_try := v_try + 1;
+      IF v_try = 50 THEN RAISE EXCEPTION USING ERRCODE = '55P03', MESSAGE = 'items are being written to all the time'; END IF;
+    END;
+  END LOOP;
+
+  IF p_since > v_start THEN RAISE EXCEPTION USING ERRCODE = 'MG400', MESSAGE = 'the cursor is of a version that is yet to come'; END IF;
+  IF p_since > 0 AND p_since < v_horizon AND NOT EXISTS (
+    SELECT FROM magpie.session s
+     WHERE s.token_hash = p_token_hash AND s.full_read_version >= v_horizon AND p_since = ANY (s.full_read_places))
+  THEN
+    RAISE EXCEPTION USING ERRCODE = 'MG410', MESSAGE = 'the cursor is below the horizon';
+  END IF;
+
+  -- First all in one go; if one operation has a value that the tables refuse, each by itself, to find out which.
+  FOR v_pass IN 1..2 LOOP
+    v_failed := false;
+    BEGIN
+      FOR i IN 1..v_count LOOP
+        IF v_pass = 1 THEN
+          v_result := magpie.sync_apply(v_account, v_start, v_horizon, p_ops[i]::jsonb);
+        ELSE
+          BEGIN
+            v_result := magpie.sync_apply(v_account, v_start, v_horizon, p_ops[i]::jsonb);
+          EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded
+            OR SQLSTATE 'MG424' OR SQLSTATE 'MG429' THEN
+            v_result := ROW('invalid', NULL, NULL, NULL, '', 'has a value that is not allowed, or beyond its limit')::magpie.sync_result;
+          END;
+        END IF;
+        v_results[i] := v_result;
+        v_failed := v_failed OR v_result.status <> 'ok';
+      END LOOP;
+      IF p_atomic AND v_failed THEN RAISE EXCEPTION USING ERRCODE = 'MG409', MESSAGE = 'one operation failed'; END IF;
+      EXIT;
+    EXCEPTION
+      WHEN SQLSTATE 'MG409' THEN EXIT;
+      WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded
+            OR SQLSTATE 'MG424' OR SQLSTATE 'MG429' THEN
+        IF v_pass = 2 THEN RAISE; END IF;
+    END;
+  END LOOP;
+
+  FOR i IN 1..v_count LOOP
+    v_result := v_results[i];
+    IF p_atomic AND v_failed AND v_result.status = 'ok' THEN
+      -- Taken back with the others; what the server has is what it had.
+      SELECT 'conflict', f.version, f.document, NULL, '', 'was not applied, since another operation of the batch failed'
+        INTO v_result
+        FROM (SELECT) AS one LEFT JOIN magpie.favorite f
+          ON f.account_id = v_account AND f.kind = p_ops[i]::jsonb ->> 'kind' AND f.subject_id = p_ops[i]::jsonb ->> 'id';
+    END IF;
+    account_id := v_account; status := v_result.status; version := v_result.version; server := v_result.server; ancestor := v_result.ancestor;
+    pointer := v_result.pointer; error := v_result.error;
+    RETURN NEXT;
+  END LOOP;
+END $$;
+
 -- A deletion that an import brings may be old, but it is news here. Those of before this column count from now on: which of
 -- them came with an import, nobody knows.
 ALTER TABLE magpie.favorite_tombstone ADD COLUMN recorded_at timestamptz NOT NULL DEFAULT now();

@@ -60,9 +60,10 @@ public struct Sync: Sendable {
     let pull = try await pull(since: since, until: until, limit: limit, token: device)
     if case .page(let page) = pull {
       let fullRead = since == 0 && page.hasMore ? page.current : nil
-      if fullRead != nil || page.head.syncVersion != page.version {
+      if fullRead != nil || page.head.fullRead != nil || page.head.syncVersion != page.version {
         // Without this the device is listed as a little behind, or reads once more; no reason to fail.
-        _ = try? await database.queryWithKey("SELECT magpie.note_sync(\(device), \(page.version), \(fullRead))")
+        _ = try? await database.queryWithKey(
+          "SELECT magpie.note_sync(\(device), \(since), \(page.version), \(fullRead))")
       }
     }
     return pull

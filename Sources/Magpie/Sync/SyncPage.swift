@@ -36,6 +36,7 @@ extension Sync {
       let horizon: Int64
       let session: String
       let syncVersion: Int64?
+      /// Where the account was when the read of everything began that the cursor is of; `nil` for other cursors.
       let fullRead: Int64?
 
       init(_ row: Row) throws {
@@ -60,7 +61,9 @@ extension Sync {
           LEFT JOIN LATERAL (
             SELECT a.version, a.horizon_version FROM magpie.account a WHERE a.id = me.account_id LIMIT 1) a ON true
           LEFT JOIN LATERAL (
-            SELECT s.id, s.sync_version, s.full_read_version FROM magpie.session s
+            SELECT s.id, s.sync_version,
+                   CASE WHEN \(since) = ANY (s.full_read_places) THEN s.full_read_version END AS full_read_version
+              FROM magpie.session s
              WHERE s.account_id = me.account_id AND s.token_hash = \(token) LIMIT 1) s ON true
           LEFT JOIN LATERAL (
             SELECT w.version, w.document, w.available FROM (
@@ -93,11 +96,9 @@ extension Sync {
     static func read(_ rows: Rows, _ head: Head, since: Int64?, until: Int64?) throws -> Pull {
       let since = since ?? head.version
       if since > head.version { return .refused(.unknownCursor) }
-      // A cursor below the horizon is good as long as the read it belongs to has begun above it: what was deleted before that,
-      // the read has never told of.
-      if since > 0, since < head.horizon, until ?? 0 < head.horizon, head.fullRead ?? 0 < head.horizon {
-        return .refused(.expired)
-      }
+      // A cursor below the horizon is good only within a read of everything that has begun above it: what was deleted before
+      // that, the read has never told of.
+      if since > 0, since < head.horizon, head.fullRead ?? 0 < head.horizon { return .refused(.expired) }
       let available = try rows[0].decode(Int64?.self, at: 8) ?? 0
       let count = available == 0 ? 0 : rows.count
       let end = min(until ?? head.version, head.version)
