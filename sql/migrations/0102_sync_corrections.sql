@@ -107,6 +107,108 @@ BEGIN
   END LOOP;
 END $$;
 
+CREATE OR REPLACE FUNCTION magpie.sync_put(p_account bigint, p_start bigint, p_horizon bigint, o jsonb) RETURNS magpie.sync_result
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_kind     constant text := o ->> 'kind';
+  v_id       constant text := o ->> 'id';
+  v_base     constant bigint := (o ->> 'base_version')::bigint;
+  v_added_at constant timestamptz := (o ->> 'added_at')::timestamptz;
+  v_snapshot constant jsonb := (o ->> 'snapshot')::jsonb;
+  v_note     text := o ->> 'note';
+  v_rank     text := o ->> 'rank';
+  v_tags     text[] := magpie.text_list(o -> 'tags');
+  v_in       uuid[] := magpie.text_list(o -> 'collections')::uuid[];
+  v_now      magpie.favorite;
+  v_gone     magpie.favorite_tombstone;
+  v_then     magpie.favorite_history;
+  v_since    magpie.favorite_history[] := '{}';
+  v_version  bigint;
+BEGIN
+  IF v_base > p_start THEN RETURN ROW('invalid', NULL, NULL, NULL, '/base_version', 'is a version that is yet to come')::magpie.sync_result; END IF;
+  SELECT f.* INTO v_now FROM magpie.favorite f
+   WHERE f.account_id = p_account AND f.kind = v_kind AND f.subject_id = v_id;
+  IF v_base IS NOT NULL THEN
+    SELECT h.* INTO v_then FROM magpie.favorite_history h
+     WHERE h.account_id = p_account AND h.kind = v_kind AND h.subject_id = v_id AND h.version <= v_base
+     ORDER BY h.version DESC LIMIT 1;
+  END IF;
+
+  IF v_now.account_id IS NULL THEN
+    SELECT t.* INTO v_gone FROM magpie.favorite_tombstone t
+     WHERE t.account_id = p_account AND t.kind = v_kind AND t.subject_id = v_id;
+    -- An edit of something that was deleted meanwhile, not by this batch: deleted it stays, and the edit is kept for the day it
+    -- comes back. Without a base, or with one that knows of the deletion, this adds. A tombstone counts
+    -- from a base of 0 on; a forgotten deletion does not, as a device that has nothing yet cannot have had the item.
+    IF v_gone.version > v_base AND v_gone.version <= p_start OR v_gone.version IS NULL AND v_base > 0 AND v_base < p_horizon THEN
+      UPDATE magpie.favorite_tombstone t
+         SET note = CASE WHEN v_note IS NULL OR v_note IS NOT DISTINCT FROM v_then.note THEN t.note ELSE v_note END,
+             rank = coalesce(v_rank, t.rank),
+             tags = CASE WHEN cardinality(t.tags) + cardinality(v_tags) <= 100 THEN magpie.merged_tags(t.tags, v_tags, '{}', '{}')
+                         ELSE t.tags END
+       WHERE t.account_id = p_account AND t.kind = v_kind AND t.subject_id = v_id;
+      RETURN ROW('conflict', v_gone.version, CASE WHEN v_gone.version IS NOT NULL THEN magpie.deleted_entry(v_kind, v_id, v_gone.version) END,
+              magpie.earlier_entry(v_then), NULL, NULL)::magpie.sync_result;
+    END IF;
+    INSERT INTO magpie.favorite AS f
+      (account_id, kind, subject_id, title, subtitle, url, image, note, tags, collections, rank, added_at, snapshot)
+    VALUES (
+      p_account, v_kind, v_id, coalesce(o ->> 'title', ''), coalesce(o ->> 'subtitle', ''), coalesce(o ->> 'url', ''),
+      coalesce(o ->> 'image', ''), coalesce(v_note, ''), coalesce(v_tags, '{}'), coalesce(v_in, '{}'), coalesce(v_rank, ''),
+      coalesce(v_added_at, now()), v_snapshot)
+    RETURNING f.version INTO v_version;
+    RETURN ROW('ok', v_version, NULL, NULL, NULL, NULL)::magpie.sync_result;
+  END IF;
+
+  -- Changed since by others than this batch: fields are merged.
+  IF v_base < v_now.version THEN
+    v_since := ARRAY(
+      SELECT h FROM magpie.favorite_history h
+       WHERE h.account_id = p_account AND h.kind = v_kind AND h.subject_id = v_id AND h.version > v_base AND h.version <= p_start);
+    IF v_now.version <= p_start OR cardinality(v_since) > 0 THEN
+      IF v_tags IS NOT NULL THEN
+        v_tags := magpie.merged_tags(
+          v_now.tags, ARRAY(SELECT unnest(v_tags) EXCEPT SELECT unnest(v_then.tags)),
+          ARRAY(SELECT unnest(v_then.tags) EXCEPT SELECT unnest(v_tags)), v_since);
+        IF cardinality(v_tags) > 100 THEN RETURN ROW('invalid', NULL, NULL, NULL, '/tags', 'are more than 100 with those of other devices')::magpie.sync_result; END IF;
+      END IF;
+      IF v_in IS NOT NULL THEN
+        -- As tags; collections that are not there any more are left out.
+        v_in := ARRAY(
+          SELECT c.id FROM magpie.collection c
+           WHERE c.account_id = p_account AND c.id = ANY (magpie.merged_tags(
+             v_now.collections::text[], ARRAY(SELECT unnest(v_in) EXCEPT SELECT unnest(v_then.collections))::text[],
+             ARRAY(SELECT unnest(v_then.collections) EXCEPT SELECT unnest(v_in))::text[],
+             ARRAY(SELECT ROW(s.account_id, s.kind, s.subject_id, s.version, s.replaced_at, s.is_absence, s.note,
+                              s.collections::text[], s.rank, s.added_at, s.collections)::magpie.favorite_history
+                     FROM unnest(v_since) AS s))::uuid[])
+           ORDER BY c.id);
+      END IF;
+      IF v_rank = coalesce(v_then.rank, '') OR EXISTS (SELECT FROM unnest(v_since) s WHERE NOT s.is_absence AND s.rank = v_rank) THEN
+        v_rank := NULL;
+      END IF;
+      IF v_note = v_now.note OR v_note = coalesce(v_then.note, '')
+        OR EXISTS (SELECT FROM unnest(v_since) s WHERE NOT s.is_absence AND s.note = v_note) THEN
+        v_note := NULL;
+      ELSIF v_note IS NOT NULL AND v_now.note <> coalesce(v_then.note, '') THEN
+        RETURN ROW('conflict', v_now.version, v_now.document, magpie.earlier_entry(v_then), NULL, NULL)::magpie.sync_result;
+      END IF;
+    END IF;
+  END IF;
+  UPDATE magpie.favorite f
+     SET note = coalesce(v_note, f.note), tags = coalesce(v_tags, f.tags), rank = coalesce(v_rank, f.rank),
+         collections = coalesce(v_in, f.collections),
+         added_at = least(f.added_at, v_added_at),
+         title = CASE WHEN f.title = '' THEN coalesce(o ->> 'title', '') ELSE f.title END,
+         subtitle = CASE WHEN f.subtitle = '' THEN coalesce(o ->> 'subtitle', '') ELSE f.subtitle END,
+         url = CASE WHEN f.url = '' THEN coalesce(o ->> 'url', '') ELSE f.url END,
+         image = CASE WHEN f.image = '' THEN coalesce(o ->> 'image', '') ELSE f.image END,
+         snapshot = coalesce(f.snapshot, v_snapshot)
+   WHERE f.account_id = p_account AND f.kind = v_kind AND f.subject_id = v_id
+  RETURNING f.version INTO v_version;
+  RETURN ROW('ok', v_version, NULL, NULL, NULL, NULL)::magpie.sync_result;
+END $$;
+
 -- A deletion that an import brings may be old, but it is news here. Those of before this column count from now on: which of
 -- them came with an import, nobody knows.
 ALTER TABLE magpie.favorite_tombstone ADD COLUMN recorded_at timestamptz NOT NULL DEFAULT now();

@@ -209,6 +209,21 @@ import Testing
     }
   }
 
+  @Test func whatIsSentAgainBringsNothingBack() async throws {
+    try await Self.run { world, token async throws in
+      let first = Self.photo(5, #""note": "hi", "base_version": 0"#)
+      #expect(Self.statuses(try await Self.push(world, token, first)) == ["ok"])
+      #expect(try await world.send(.delete, "/v1/favorites/photo/5", as: token).status == 204)
+      let again = try await Self.push(world, token, first)
+      #expect(Self.statuses(again) == ["conflict"])
+      let server = Self.results(again)[0]["server"]
+      #expect(server?["deleted"]?.bool == true && server?["version"]?.int == 2)
+      #expect(try await world.get("/v1/favorites/photo/5", as: token).status == 404)
+      // Whoever knows of the deletion means it.
+      #expect(Self.statuses(try await Self.push(world, token, Self.photo(5, #""base_version": 2"#))) == ["ok"])
+    }
+  }
+
   @Test func whatIsWrongWithOneIsSaidOfThatOne() async throws {
     try await Self.run { world, token async throws in
       let long = String(repeating: "x", count: 10_001)
