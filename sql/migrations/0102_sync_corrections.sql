@@ -94,12 +94,17 @@ BEGIN
 
   FOR i IN 1..v_count LOOP
     v_result := v_results[i];
-    IF p_atomic AND v_failed AND v_result.status = 'ok' THEN
-      -- Taken back with the others; what the server has is what it had.
-      SELECT 'conflict', f.version, f.document, NULL, '', 'was not applied, since another operation of the batch failed'
-        INTO v_result
-        FROM (SELECT) AS one LEFT JOIN magpie.favorite f
-          ON f.account_id = v_account AND f.kind = p_ops[i]::jsonb ->> 'kind' AND f.subject_id = p_ops[i]::jsonb ->> 'id';
+    IF p_atomic AND v_failed AND v_result.status <> 'invalid' THEN
+      IF v_result.status = 'ok' THEN
+        v_result := ROW('conflict', NULL, NULL, NULL, '', 'was not applied, since another operation of the batch failed')::magpie.sync_result;
+      END IF;
+      -- All is taken back, so what a conflict was found with may be too; what the server has is what it had.
+      SELECT coalesce(f.version, t.version),
+             coalesce(f.document, CASE WHEN t.version IS NOT NULL THEN magpie.deleted_entry(t.kind, t.subject_id, t.version) END)
+        INTO v_result.version, v_result.server
+        FROM (SELECT p_ops[i]::jsonb ->> 'kind' AS kind, p_ops[i]::jsonb ->> 'id' AS id) AS o
+             LEFT JOIN magpie.favorite f ON f.account_id = v_account AND f.kind = o.kind AND f.subject_id = o.id
+             LEFT JOIN magpie.favorite_tombstone t ON t.account_id = v_account AND t.kind = o.kind AND t.subject_id = o.id;
     END IF;
     account_id := v_account; status := v_result.status; version := v_result.version; server := v_result.server; ancestor := v_result.ancestor;
     pointer := v_result.pointer; error := v_result.error;

@@ -224,6 +224,26 @@ import Testing
     }
   }
 
+  @Test func aFailedBatchTellsWhatTheServerHas() async throws {
+    try await Self.run { world, token async throws in
+      _ = try await Self.push(
+        world, token, Self.photo(1, #""note": "a""#), Self.photo(1, #""note": "b""#), Self.photo(2),
+        Self.photo(2, op: "delete"))
+      let answer = try await Self.push(
+        world, token, since: 4, Self.photo(1, #""add": ["t"]"#, op: "tags"),
+        Self.photo(1, #""note": "c", "base_version": 1"#), Self.photo(2, #""note": "z""#), Self.photo(1, op: "delete"),
+        Self.photo(1, #""add": ["u"]"#, op: "tags"), atomic: true)
+      let results = Self.results(answer)
+      #expect(Self.statuses(answer) == Array(repeating: "conflict", count: 5))
+      #expect(results.map { $0["version"]?.int } == [2, 2, 4, 2, 2])
+      let item = try await Self.item(world, token, 1)
+      for index in [0, 1, 3, 4] { #expect(results[index]["server"]?.bytes == item.bytes, "\(index)") }
+      #expect(results[2]["server"]?["deleted"]?.bool == true && results[2]["server"]?["version"]?.int == 4)
+      #expect(results[1]["ancestor"]?["note"]?.string == "a")
+      #expect(answer["version"]?.int == 4)
+    }
+  }
+
   @Test func whatIsWrongWithOneIsSaidOfThatOne() async throws {
     try await Self.run { world, token async throws in
       let long = String(repeating: "x", count: 10_001)
