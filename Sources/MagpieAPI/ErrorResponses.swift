@@ -84,7 +84,7 @@ public enum ErrorResponses {
     case "MG409": return IdempotencyMiddleware.running
     case "MG424": return FavoriteProblem.noSuchCollection
     case "MG429": return FavoriteProblem.full
-    case "22001", "22003", "22007", "22008", "22P02", "22021", "23502", "23514", "MG422":
+    case "22001", "22003", "22007", "22008", "22009", "22P02", "22021", "23502", "23514", "MG422":
       return APIError(.unprocessableContent, "request/invalid-value", "A value is not allowed, or beyond its limit.")
     case "40001", "40P01", "55P03", "53300", "53200", "57014": return busy
     default: break

@@ -12,17 +12,31 @@ enum FavoriteBody {
   static let maxText = 500
   static let maxAddress = 2_000
   static let maxSnapshot = 20_000
+  /// An export has a removed favorite's snapshot within four others, and has to be a document of 64 levels at most.
+  static let maxSnapshotDepth = 60
 
   static func read(_ bytes: [UInt8]) throws -> Favorite.Change {
     try JSONObjectReader.read(bytes) { body in try change(in: &body) }
   }
 
+  static let timeExpected = "must be a time as in 2026-11-30T12:00:00Z"
+
+  /// A time in UTC, since PostgreSQL does not take every offset there can be; `nil` for other text, and for a time that has no
+  /// year of four digits in UTC, which could be stored and not be read.
+  static func time(_ text: String) -> String? {
+    guard let time = Timestamp(text), times.contains(time.microseconds) else { return nil }
+    return time.description
+  }
+
+  /// The years 1 to 9999, in microseconds since 1970.
+  private static let times: ClosedRange<Int64> = -62_135_596_800_000_000...253_402_300_799_999_999
+
   /// The members of a PUT, wherever they stand.
   static func change(in body: inout JSONObjectReader) throws -> Favorite.Change {
     var change = edit(in: &body)
     if let time = body.optional("added_at", as: String.self) {
-      if Timestamp(time) == nil { body.refuse("added_at", "must be a time as in 2026-11-30T12:00:00Z") }
-      change.addedAt = time
+      change.addedAt = self.time(time)
+      if change.addedAt == nil { body.refuse("added_at", timeExpected) }
     }
     change.snapshot = try snapshot(in: &body)
     return change
@@ -78,6 +92,11 @@ enum FavoriteBody {
     return (kind, parts[1])
   }
 
+  /// Whether an export with such a snapshot could not be read back.
+  static func isTooDeep(_ snapshot: JSONView) -> Bool {
+    (try? JSONText.check(snapshot.bytes, limits: JSONText.Limits(maxDepth: maxSnapshotDepth))) == nil
+  }
+
   /// The app may send its own members along; they are kept as they are.
   private static func snapshot(in body: inout JSONObjectReader) throws -> Favorite.Snapshot? {
     guard let view = body.raw("snapshot"), !view.isNull else { return nil }
@@ -86,6 +105,7 @@ enum FavoriteBody {
       return nil
     }
     if view.rawBytes.count > maxSnapshot { body.refuse("snapshot", "must not be longer than \(maxSnapshot) bytes") }
+    if isTooDeep(view) { body.refuse("snapshot", "must not have more than \(maxSnapshotDepth) levels") }
     var snapshot = Favorite.Snapshot()
     for (name, path, limit) in [
       ("title", \Favorite.Snapshot.title, maxText), ("subtitle", \.subtitle, maxText), ("url", \.url, maxAddress),

@@ -59,7 +59,8 @@ extension OpenAPI {
     "rank":{"type":"string","maxLength":\(FavoriteBody.maxRank),"pattern":"^[!-~]*$",
     "description":"Place in the manual order, compared byte by byte."},
     "added_at":{"type":"string","format":"date-time","description":"An earlier one that is stored stays."},
-    "snapshot":{"type":"object","description":"What the app knows of it, at most \(FavoriteBody.maxSnapshot) bytes; other members are kept.",
+    "snapshot":{"type":"object","description":"What the app knows of it, at most \(FavoriteBody.maxSnapshot) bytes and \
+    \(FavoriteBody.maxSnapshotDepth) levels; other members are kept.",
     "properties":{"title":{"type":"string","maxLength":\(FavoriteBody.maxText)},
     "subtitle":{"type":"string","maxLength":\(FavoriteBody.maxText)},
     "url":{"type":"string","maxLength":\(FavoriteBody.maxAddress)},

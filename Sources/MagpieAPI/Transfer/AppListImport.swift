@@ -32,7 +32,9 @@ enum AppListImport {
   }
 
   private static func item(_ view: JSONView) -> FavoriteImport.Item? {
-    guard view.kind == .object, view.rawBytes.count <= FavoriteBody.maxSnapshot else { return nil }
+    guard view.kind == .object, view.rawBytes.count <= FavoriteBody.maxSnapshot, !FavoriteBody.isTooDeep(view) else {
+      return nil
+    }
     if let login = view["login"] { return person(login.string, view) }
     return gif(view)
   }

@@ -172,8 +172,8 @@ enum CSVImport {
       throw refuse("collections", "must have names of at most \(Collections.maxName) characters")
     }
     if let time = cells["added_at"] {
-      if Timestamp(time) == nil { throw refuse("added_at", "must be a time as in 2026-11-30T12:00:00Z") }
-      item.change.addedAt = time
+      item.change.addedAt = FavoriteBody.time(time)
+      if item.change.addedAt == nil { throw refuse("added_at", FavoriteBody.timeExpected) }
     }
     return item
   }

@@ -118,6 +118,9 @@ enum ExportReader {
     if let view = body.raw("snapshot"), !view.isNull {
       if view.kind != .object { body.refuse("snapshot", "must be an object") }
       if view.rawBytes.count > maxSnapshot { body.refuse("snapshot", "must not be longer than \(maxSnapshot) bytes") }
+      if FavoriteBody.isTooDeep(view) {
+        body.refuse("snapshot", "must not have more than \(FavoriteBody.maxSnapshotDepth) levels")
+      }
       item.snapshot = view.bytes
     }
     return kind == nil || id == nil ? nil : item
@@ -131,8 +134,9 @@ enum ExportReader {
 
   private static func time(_ name: String, in body: inout JSONObjectReader) -> String? {
     guard let text = body.required(name, as: String.self) else { return nil }
-    if Timestamp(text) == nil { body.refuse(name, "must be a time as in 2026-11-30T12:00:00Z") }
-    return text
+    let time = FavoriteBody.time(text)
+    if time == nil { body.refuse(name, FavoriteBody.timeExpected) }
+    return time
   }
 
   private static func collectionID(_ name: String, in body: inout JSONObjectReader) -> Collections.ID? {

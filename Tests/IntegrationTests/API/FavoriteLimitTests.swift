@@ -23,6 +23,10 @@ import UpstreamSimulator
     return head + list.dropLast() + String(repeating: " ", count: missing + 1) + tail
   }
 
+  static func snapshot(levels: Int) -> String {
+    #"{"a":"# + String(repeating: "[", count: levels - 1) + String(repeating: "]", count: levels - 1) + "}"
+  }
+
   @Test func limitsHoldToTheByte() async throws {
     try await TestWorld.run(.init(.init("octocat", followers: 1))) { world in
       let token = try await world.token()
@@ -32,6 +36,7 @@ import UpstreamSimulator
         #"{"tags": [\#(Self.text(100, of: "💥"))]}"#, #"{"rank": \#(Self.text(100))}"#, #"{"note": null, "tags": null}"#,
         #"{"snapshot": {"title": \#(Self.text(500, of: "é")), "url": \#(Self.text(2_000))}}"#,
         #"{"snapshot": \#(Self.snapshot(20_000, "1,"))}"#, #"{"snapshot": null}"#, "{}",
+        #"{"snapshot": \#(Self.snapshot(levels: 60))}"#,
       ]
       for (number, body) in good.enumerated() {
         let answer = try await world.send(.put, "/v1/favorites/photo/\(number + 1)", as: token, body: body)
@@ -52,6 +57,7 @@ import UpstreamSimulator
         (#"{"snapshot": {"url": {}, "image": []}}"#, ["/snapshot", "/snapshot"]),
         (#"{"snapshot": {"title": \#(Self.text(501))}}"#, ["/snapshot"]),
         (#"{"snapshot": \#(Self.snapshot(20_001, "1,"))}"#, ["/snapshot"]),
+        (#"{"snapshot": \#(Self.snapshot(levels: 61))}"#, ["/snapshot"]),
         (#"{"snapshot": {"deep": "\u0000"}}"#, ["/snapshot/deep"]), ("[]", [""]), ("5", [""]),
       ]
       for (body, pointers) in bad {
@@ -94,7 +100,21 @@ import UpstreamSimulator
       for time in ["0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01"] {
         let answer = try await world.send(.put, "/v1/favorites/photo/9", as: token, body: #"{"added_at": "\#(time)"}"#)
         #expect(answer.status == 422, "\(time)")
-        #expect(answer.code == "request/invalid-value", "\(time)")
+        #expect(answer.code == "request/invalid-body" && answer.pointers == ["/added_at"], "\(time)")
+      }
+      // PostgreSQL itself takes offsets below 16 hours only.
+      for (number, offset) in ["+16:00", "-23:59"].enumerated() {
+        let body = #"{"added_at": "2026-01-01T00:00:00.5\#(offset)"}"#
+        let operation = #"{"op": "put", "kind": "photo", "id": "\#(number + 5)", "# + body.dropFirst()
+        #expect(try await world.send(.put, "/v1/favorites/photo/\(number + 3)", as: token, body: body).status == 201)
+        let sync = try await world.send(
+          .post, "/v1/sync", as: token, body: #"{"since": 0, "changes": [\#(operation)]}"#)
+        #expect(try sync.json["results"]?.elements.map { $0["status"]?.string } == ["ok"])
+        for id in [number + 3, number + 5] {
+          #expect(
+            try await world.get("/v1/favorites/photo/\(id)", as: token).json["added_at"]?.string
+              == (number == 0 ? "2025-12-31T08:00:00.500000Z" : "2026-01-01T23:59:00.500000Z"))
+        }
       }
       for time in ["infinity", "-infinity", "0001-12-31 BC", "10000-01-01"] {
         let error = await #expect(throws: PostgresError.self) {
@@ -106,7 +126,7 @@ import UpstreamSimulator
         }
         #expect(error?.constraint == "favorite_added_at_check", "\(time)")
       }
-      #expect(try await world.value("SELECT count(*) FROM magpie.favorite") == Int64(2))
+      #expect(try await world.value("SELECT count(*) FROM magpie.favorite") == Int64(6))
     }
   }
 

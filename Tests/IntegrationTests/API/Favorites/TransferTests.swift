@@ -216,6 +216,53 @@ import UpstreamSimulator
     }
   }
 
+  private static func export(collections: String = "", gone: String = "", goneCollections: String = "") -> String {
+    #"""
+    {"format": "magpie-export", "format_version": 1, "collections": [\#(collections)], "favorites": [],
+     "tombstones": {"favorites": [\#(gone)], "collections": [\#(goneCollections)]}}
+    """#
+  }
+
+  private static func gone(addedAt: String) -> String {
+    #"""
+    {"kind": "photo", "id": "98", "title": "", "subtitle": "", "url": "", "image": "", "state": "ok", "note": "",
+     "tags": [], "collections": [], "rank": "", "added_at": "\#(addedAt)", "deleted_at": "2026-01-01T00:00:00-23:00",
+     "snapshot": null}
+    """#
+  }
+
+  @Test func whatWasImportedCanBeExportedAndImported() async throws {
+    try await Self.run { world, ann in
+      for time in ["9999-12-31T23:59:59-10:00", "0001-01-01T00:00:00+00:01"] {
+        let answer = try await Self.bring(world, ann, Self.export(gone: Self.gone(addedAt: time)))
+        #expect(answer.status == 422 && answer.pointers == ["/tombstones/favorites/0/added_at"], "\(answer.text)")
+      }
+      let taken = try await Self.bring(world, ann, Self.export(gone: Self.gone(addedAt: "2026-01-01T00:00:00+16:00")))
+      #expect(taken.status == 200, "\(taken.text)")
+      // As deep as can be, there and removed.
+      let deep = FavoriteLimitTests.snapshot(levels: 60)
+      for id in [1, 2] {
+        let answer = try await world.send(
+          .put, "/v1/favorites/photo/\(id)", as: ann, body: #"{"snapshot": \#(deep)}"#)
+        #expect(answer.status == 201, "\(answer.text)")
+      }
+      #expect(try await world.send(.delete, "/v1/favorites/photo/2", as: ann).status == 204)
+      #expect(try await Self.bring(world, ann, #"[{"login": "a", "x": \#(deep)}]"#).status == 422)
+      let exported = try await world.get("/v1/account/export", as: ann)
+      let bob = try await world.token(of: "bob")
+      let copied = try await Self.bring(world, bob, exported.text)
+      #expect(copied.status == 200, "\(copied.text)")
+      #expect(try Self.essence(try await world.get("/v1/account/export", as: bob)) == Self.essence(exported))
+      let times = try exported.json["tombstones"]?["favorites"]?.elements.map { $0["added_at"]?.string }
+      #expect(times?.contains("2025-12-31T08:00:00.000000Z") == true)
+      let deeper = exported.text.replacing(
+        deep.replacing(":", with: ": "), with: FavoriteLimitTests.snapshot(levels: 61), maxReplacements: 1)
+      try #require(deeper != exported.text)
+      let refused = try await Self.bring(world, bob, deeper)
+      #expect(refused.status == 422 && refused.pointers == ["/favorites/0/snapshot"], "\(refused.text.prefix(300))")
+    }
+  }
+
   @Test func whatIsWrongChangesNothing() async throws {
     try await Self.run { world, token async throws in
       try await Self.fill(world, token)
