@@ -49,13 +49,13 @@ public struct FavoriteImport: Sendable {
   public var isExact = false
   /// The account's settings, JSON; `nil` leaves them.
   public var account: [UInt8]?
-  /// Collections that are to be there.
+  /// Collections that are to be there; of those of one id the first counts.
   public var collections: [Collection] = []
   /// In any order; of those of one kind and id the first counts.
   public var items: [Item] = []
   /// Removed ones.
   public var gone: [Item] = []
-  /// Ids of removed collections, and when.
+  /// Ids of removed collections, and when; of one id the first counts.
   public var goneCollections: [(id: Collections.ID, deletedAt: String)] = []
 
   /// Nothing.
@@ -79,7 +79,8 @@ public struct FavoriteImport: Sendable {
     }
     writer.key("collections")
     writer.beginArray()
-    for collection in collections {
+    var seen: Set<Collections.ID> = []
+    for collection in collections where seen.insert(collection.id).inserted {
       writer.beginObject()
       for (name, value) in [
         ("id", collection.id.description), ("name", collection.name), ("rank", collection.rank),
@@ -99,7 +100,8 @@ public struct FavoriteImport: Sendable {
     FavoriteImport.write(gone, to: &writer)
     writer.key("collections")
     writer.beginArray()
-    for (id, time) in goneCollections {
+    seen = []
+    for (id, time) in goneCollections where seen.insert(id).inserted {
       writer.beginObject()
       writer.key("id")
       writer.string(id.description)

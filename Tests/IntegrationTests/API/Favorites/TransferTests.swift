@@ -216,6 +216,8 @@ import UpstreamSimulator
     }
   }
 
+  private static let once = #"{"id": "0193f8a2-5f0e-7c3a-9b1d-2f4e6a8c0d1e", "#
+
   private static func export(collections: String = "", gone: String = "", goneCollections: String = "") -> String {
     #"""
     {"format": "magpie-export", "format_version": 1, "collections": [\#(collections)], "favorites": [],
@@ -229,6 +231,28 @@ import UpstreamSimulator
      "tags": [], "collections": [], "rank": "", "added_at": "\#(addedAt)", "deleted_at": "2026-01-01T00:00:00-23:00",
      "snapshot": null}
     """#
+  }
+
+  @Test func ofOneCollectionTheFirstCounts() async throws {
+    try await Self.run { world, token async throws in
+      func collection(_ name: String) -> String {
+        Self.once + #""name": "\#(name)", "rank": "", "created_at": "2026-01-01T00:00:00Z"}"#
+      }
+      let twice = try await Self.bring(
+        world, token, Self.export(collections: collection("a") + "," + collection("b").replacing("f8a2", with: "F8A2")))
+      #expect(twice.status == 200, "\(twice.text)")
+      #expect(try twice.json["collections"]?.int == 1)
+      #expect(try await world.value("SELECT c.name FROM magpie.collection c") == "a")
+      let bob = try await world.token(of: "bob")
+      func gone(_ time: String) -> String { Self.once + #""deleted_at": "\#(time)"}"# }
+      let without = try await Self.bring(
+        world, bob, Self.export(goneCollections: gone("2026-01-01T00:00:00Z") + "," + gone("2026-01-02T00:00:00Z")))
+      #expect(without.status == 200, "\(without.text)")
+      #expect(try without.json["tombstones"]?.int == 1)
+      #expect(
+        try await world.value("SELECT magpie.json_time(t.deleted_at) FROM magpie.collection_tombstone t")
+          == "2026-01-01T00:00:00.000000Z")
+    }
   }
 
   @Test func whatWasImportedCanBeExportedAndImported() async throws {
