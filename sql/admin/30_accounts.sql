@@ -59,13 +59,16 @@ BEGIN
   IF length(issue_token.device) > 100 THEN
     RAISE EXCEPTION 'a device''s name has 100 characters at most' USING ERRCODE = 'MG422';
   END IF;
+  IF isfinite(issue_token.expires) AND issue_token.expires > '9999-12-31 23:59:59.999999Z' THEN
+    RAISE EXCEPTION 'a token cannot end after the year 9999' USING ERRCODE = 'MG422', HINT = 'Without an end it is good for ever.';
+  END IF;
   INSERT INTO magpie.session (account_id, token_hash, token_hint, device, app, scopes, expires_at)
   VALUES (admin.account_id(username), sha256(convert_to(v_token, 'UTF8')), right(v_token, 4), coalesce(device, ''), 'admin',
-          coalesce(scopes, '{read,write}'), expires);
+          coalesce(scopes, '{read,write}'), nullif(expires, 'infinity'));
   RETURN v_token;
 END $$;
 COMMENT ON FUNCTION admin.issue_token(text, text, text[], timestamptz) IS
-  'Returns a bearer token for an account. It is shown this once; scopes are read and write.';
+  'Returns a bearer token for an account. It is shown this once; scopes are read and write. Without expires, or with infinity, it has no end.';
 
 CREATE OR REPLACE FUNCTION admin.revoke_tokens(username text, device text DEFAULT NULL) RETURNS int
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$

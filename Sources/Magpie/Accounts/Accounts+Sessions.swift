@@ -15,7 +15,7 @@ extension Accounts {
     public let createdAt: Instant
     /// When it was last heard of, to a minute.
     public let lastSeenAt: Instant
-    /// When it ends if nothing is done; `nil` for never.
+    /// When it ends if nothing is done; `nil` for never, which `infinity` written by hand is too.
     public let expiresAt: Instant?
     /// Whether it is a browser's.
     public let isBrowser: Bool
@@ -40,7 +40,8 @@ extension Accounts {
       WITH me AS MATERIALIZED (SELECT magpie.authenticate(\(token)) AS account_id)
       SELECT s.* FROM me LEFT JOIN LATERAL (
           SELECT s.id, s.device, s.app, s.token_hint, s.scopes, s.created_at, s.last_seen_at,
-                 least(s.expires_at, s.last_seen_at + s.idle_timeout), s.idle_timeout IS NOT NULL,
+                 least(CASE WHEN s.expires_at <= '9999-12-31 23:59:59.999999Z' THEN s.expires_at END,
+                       s.last_seen_at + s.idle_timeout), s.idle_timeout IS NOT NULL,
                  s.token_hash = \(token), s.sync_version, a.version - s.sync_version, s.created_at::text AS place
             FROM magpie.session s JOIN magpie.account a ON a.id = s.account_id
            WHERE s.account_id = me.account_id AND s.revoked_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > now())

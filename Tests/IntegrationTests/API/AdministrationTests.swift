@@ -33,6 +33,7 @@ import Testing
         ("SELECT admin.issue_token('bob', 'd')", "MG404"), ("SELECT admin.issue_token('ann', 'd', '{root}')", "MG422"),
         ("SELECT admin.issue_token('ann', 'd', '{}')", "MG422"),
         ("SELECT admin.issue_token('ann', repeat('x', 101))", "MG422"),
+        ("SELECT admin.issue_token('ann', 'd', NULL, '10000-01-01')", "MG422"),
         ("SELECT admin.revoke_tokens('bob')", "MG404"), ("SELECT admin.disable_account('bob', 'x')", "MG404"),
         ("SELECT admin.delete_account('bob')", "MG404"), ("SELECT admin.refresh('github-user:a/b')", "MG422"),
         ("SELECT admin.refresh('octocat')", "MG422"), ("SELECT admin.refresh('github-user:a', 'now')", "MG422"),

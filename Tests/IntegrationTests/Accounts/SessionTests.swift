@@ -45,6 +45,24 @@ import Testing
     }
   }
 
+  @Test func endlessTokensAreListed() async throws {
+    try await AccountWorld.run { world async throws in
+      let token = try await world.token()
+      let bot: String = try await world.value("SELECT admin.issue_token('ann', 'bot', NULL, 'infinity')")
+      #expect(
+        try await world.value("SELECT s.expires_at IS NULL FROM magpie.session s WHERE s.device = 'bot'") == true)
+      // By hand.
+      for end in ["infinity", "10000-01-01T00:00:00Z"] {
+        try await world.sql("UPDATE magpie.session SET expires_at = \(end)::text::timestamptz WHERE device = 'bot'")
+        let answer = try await world.get("/v1/sessions", as: token)
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(try answer.json["items"]?.elements.map { $0["expires_at"]?.isNull } == [true, true], "\(end)")
+        #expect(try await world.get("/v1/sessions", as: bot).status == 200)
+      }
+      #expect(world.servers[0].failures.entries.isEmpty)
+    }
+  }
+
   @Test func revokingWorksAtOnceAndIsTold() async throws {
     try await AccountWorld.run { world async throws in
       let heard = Record<String>()
