@@ -287,6 +287,18 @@ import UpstreamSimulator
     }
   }
 
+  @Test func aForeignFormTakesNoNoteAway() async throws {
+    try await Self.run { world, token async throws in
+      _ = try await world.send(.put, "/v1/favorites/photo/7", as: token, body: #"{"note": "mine"}"#)
+      _ = try await world.send(.put, "/v1/favorites/photo/8", as: token)
+      let table = "kind,id,note\r\nphoto,7,other\r\nphoto,8,other\r\nphoto,9,other"
+      #expect(try await Self.bring(world, token, table, "text/csv").status == 200)
+      for (id, note) in [(7, "mine"), (8, "other"), (9, "other")] {
+        #expect(try await world.get("/v1/favorites/photo/\(id)", as: token).json["note"]?.string == note, "\(id)")
+      }
+    }
+  }
+
   @Test func whatIsWrongChangesNothing() async throws {
     try await Self.run { world, token async throws in
       try await Self.fill(world, token)
