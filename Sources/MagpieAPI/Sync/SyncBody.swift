@@ -65,10 +65,9 @@ struct SyncBody {
   private static func operation(in reader: inout JSONObjectReader) throws -> Sync.Operation {
     let name = reader.required("op", as: String.self)
     let kind = kind(in: &reader)
-    let id = reader.required("id", as: String.self) ?? ""
-    if let kind, !id.isEmpty || !reader.has("id"), !FavoriteEndpoints.isPlausible(kind, id), reader.has("id") {
-      reader.refuse("id", "is no id of this kind")
-    }
+    let given = reader.required("id", as: String.self)
+    if let kind, let given, !FavoriteEndpoints.isPlausible(kind, given) { reader.refuse("id", "is no id of this kind") }
+    let id = given ?? ""
     let base = reader.optional("base_version", as: Int64.self)
     if let base, base < 0 { reader.refuse("base_version", "must not be negative") }
     let known = kind ?? .photo
@@ -78,7 +77,11 @@ struct SyncBody {
     case "tags":
       let add = tags("add", in: &reader) ?? []
       let remove = tags("remove", in: &reader) ?? []
-      if let both = Set(add).intersection(remove).first { reader.refuse("remove", "has \(both), which is also added") }
+      // Byte by byte, as tags are kept: there `é` of one character and of two are not the same.
+      let added = Set(add.map { Array($0.utf8) })
+      if let both = remove.first(where: { added.contains(Array($0.utf8)) }) {
+        reader.refuse("remove", "has \(both), which is also added")
+      }
       return .tags(known, id, add: add, remove: remove, base: base)
     case nil: return .refused
     default:

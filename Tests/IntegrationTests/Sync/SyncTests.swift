@@ -209,21 +209,6 @@ import Testing
     }
   }
 
-  @Test func whatIsSentAgainBringsNothingBack() async throws {
-    try await Self.run { world, token async throws in
-      let first = Self.photo(5, #""note": "hi", "base_version": 0"#)
-      #expect(Self.statuses(try await Self.push(world, token, first)) == ["ok"])
-      #expect(try await world.send(.delete, "/v1/favorites/photo/5", as: token).status == 204)
-      let again = try await Self.push(world, token, first)
-      #expect(Self.statuses(again) == ["conflict"])
-      let server = Self.results(again)[0]["server"]
-      #expect(server?["deleted"]?.bool == true && server?["version"]?.int == 2)
-      #expect(try await world.get("/v1/favorites/photo/5", as: token).status == 404)
-      // Whoever knows of the deletion means it.
-      #expect(Self.statuses(try await Self.push(world, token, Self.photo(5, #""base_version": 2"#))) == ["ok"])
-    }
-  }
-
   @Test func aFailedBatchTellsWhatTheServerHas() async throws {
     try await Self.run { world, token async throws in
       _ = try await Self.push(
@@ -244,6 +229,31 @@ import Testing
     }
   }
 
+  @Test func whatIsSentAgainBringsNothingBack() async throws {
+    try await Self.run { world, token async throws in
+      let first = Self.photo(5, #""note": "hi", "base_version": 0"#)
+      #expect(Self.statuses(try await Self.push(world, token, first)) == ["ok"])
+      #expect(try await world.send(.delete, "/v1/favorites/photo/5", as: token).status == 204)
+      let again = try await Self.push(world, token, first)
+      #expect(Self.statuses(again) == ["conflict"])
+      let server = Self.results(again)[0]["server"]
+      #expect(server?["deleted"]?.bool == true && server?["version"]?.int == 2)
+      #expect(try await world.get("/v1/favorites/photo/5", as: token).status == 404)
+      // Whoever knows of the deletion means it.
+      #expect(Self.statuses(try await Self.push(world, token, Self.photo(5, #""base_version": 2"#))) == ["ok"])
+    }
+  }
+
+  @Test func tagsAreToldApartByteByByte() async throws {
+    try await Self.run { world, token async throws in
+      _ = try await Self.push(world, token, Self.photo(1, #""tags": ["e\u0301"]"#))
+      let answer = try await Self.push(
+        world, token, Self.photo(1, #""add": ["\u00e9"], "remove": ["e\u0301"]"#, op: "tags"))
+      #expect(Self.statuses(answer) == ["ok"])
+      #expect(Self.tags(try await Self.item(world, token, 1)).map { Array($0.utf8) } == [[0xC3, 0xA9]])
+    }
+  }
+
   @Test func whatIsWrongWithOneIsSaidOfThatOne() async throws {
     try await Self.run { world, token async throws in
       let long = String(repeating: "x", count: 10_001)
@@ -258,6 +268,8 @@ import Testing
         (Self.photo(1, #""tags": [""]"#), ["/tags"]), (Self.photo(1, #""add": []"#), ["/add"]),
         (Self.photo(1, #""added_at": "yesterday""#), ["/added_at"]),
         (Self.photo(1, #""added_at": "9999-12-31T23:59:59-10:00""#), ["/added_at"]),
+        (#"{"op": "delete", "kind": "photo", "id": ""}"#, ["/id"]),
+        (#"{"op": "put", "kind": "gif", "id": ""}"#, ["/id"]),
         // Only PostgreSQL knows that this cannot be.
         (Self.photo(1, Self.hugeInside), [""]),
       ]
