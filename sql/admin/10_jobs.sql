@@ -120,7 +120,9 @@ BEGIN
       wait_reason = CASE WHEN v_final IS NOT NULL OR p_how = 'yield' THEN NULL ELSE p_how END,
       -- 2, 4, 8 … seconds, an hour at most, each half to one and a half times as long
       available_at = now() + CASE WHEN v_final IS NOT NULL OR p_how = 'yield' THEN interval '0'
-          ELSE coalesce(least(p_delay, interval '1 day'), make_interval(secs => least(3600, power(2, least(j.attempt, 12))) * (0.5 + random()))) END,
+          -- least() passes over NULL, which would make a day of every delay that is not named
+          WHEN p_delay > interval '1 day' THEN interval '1 day'
+          ELSE coalesce(p_delay, make_interval(secs => least(3600, power(2, least(j.attempt, 12))) * (0.5 + random()))) END,
       attempt = CASE WHEN v_final IS NOT NULL THEN 0
                      WHEN p_how IN ('snooze', 'yield') THEN greatest(j.attempt - 1, 0) ELSE j.attempt END,
       snoozes = j.snoozes + (p_how = 'snooze')::int,

@@ -97,6 +97,16 @@ import Testing
     }
   }
 
+  @Test func nothingIsPutOffByMoreThanADay() async throws {
+    try await QueueFixture.make { fixture in
+      let worker = try await fixture.registerWorker()
+      let ticket = try await fixture.queue.request(kind: "a", subject: "x", priority: .background)
+      let job = try await fixture.claimOne(for: worker)
+      #expect(try await fixture.end(job, "snooze", after: 1_800_000_000) == "snooze")
+      #expect((86_399...86_400).contains(try #require(try await fixture.status(ticket.id).startsIn).inSeconds))
+    }
+  }
+
   @Test func snoozeGivesTheAttemptBackAndOnlyAMoreUrgentRequestEndsIt() async throws {
     try await QueueFixture.make { fixture in
       let worker = try await fixture.registerWorker()
