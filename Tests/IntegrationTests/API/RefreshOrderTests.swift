@@ -106,6 +106,8 @@ import UpstreamSimulator
       #expect(try await requests() == [nil, nil])
       #expect(try await world.get("/github/users/octocat/repos", as: token).status == 200)
       #expect(try await world.get("/github/users/octocat/gists", as: token).status == 200)
+      // The first page is shown before the list is whole.
+      try await world.untilIdle()
       #expect(try await requests() == [2, 1])
     }
   }
