@@ -153,9 +153,8 @@ struct RepositoryTests {
       {"id":"AAff"},{"id":"bb","public":false}]
       """#
     let page = try #require(list(answer(200, body), GitHub.ItemList<GitHub.Gist>(of: .id(1))).outcome.value)
-    // The last one is secret.
-    #expect(page.items.map(\.identity) == ["2793179", "aa5a315d61ae9438b18d", "AAff"])
-    #expect(page.items.map { $0.owner?.id } == [5, 6, nil])
+    #expect(page.items.map(\.identity) == ["2793179", "aa5a315d61ae9438b18d", "AAff", "bb"])
+    #expect(page.items.map { $0.owner?.id } == [5, 6, nil, nil])
     for id in ["5", #""""#, #""g""#, #""a/b""#, "\"\(String(repeating: "a", count: 65))\""] {
       let bad = list(answer(200, #"[{"id":\#(id)}]"#), GitHub.ItemList<GitHub.Gist>(of: .id(1)))
       #expect(bad.outcome.summary == "invalid /0/id: not a gist's id", "\(id)")

@@ -12,8 +12,6 @@ extension GitHub {
     public let owner: Member?
     /// The list item as it came, cleaned.
     public let document: [UInt8]
-    /// Whether it is shown: secret gists are listed to their owner's own token alone, and are not for all who may ask Magpie.
-    public let isPublic: Bool
 
     /// Reads an item of a list.
     public init(_ view: JSONView, at index: Int) throws(Malformed) {
@@ -26,8 +24,10 @@ extension GitHub {
       let owner = [view["owner"], view["user"]].compactMap { $0 }.first { $0["id"]?.int != nil }
       if let owner { self.owner = try Member(owner, place: "/\(index)/owner") } else { self.owner = nil }
       document = view.bytes
-      isPublic = view["public"]?.bool ?? true
     }
+
+    /// Secret gists are listed to their owner's own token alone, and known to whoever knows their address.
+    public var isPublic: Bool { true }
   }
 
   /// An organization as the list of somebody's memberships shows it.
