@@ -13,6 +13,7 @@ struct History {
     let version: Int64
     /// What a device knew of; nobody has to know anything to add by hand.
     var base = Int64.max
+    var addedAt: String?
   }
 
   let seed: UInt64
@@ -42,7 +43,8 @@ struct History {
     var random = SeededRandom(seed: seed)
     devices = tokens.enumerated().map { index, token in
       HistoryDevice(
-        name: "d\(index)", token: token, usesTagsOperation: random.oneIn(2), resolvesForItself: random.oneIn(2))
+        name: "d\(index)", token: token, usesTagsOperation: random.oneIn(2), resolvesForItself: random.oneIn(2),
+        clock: "\(2010 + random.below(40))-02-03T04:05:06.000000Z")
     }
     self.random = random
     streams = try await HistoryStreams(tokens, world)
@@ -214,7 +216,11 @@ struct History {
       let promise = Promise(id: id, version: version)
       switch operation["op"]?.string {
       case "delete": deletions.append(promise)
-      case "put": adds.append(Promise(id: id, version: version, base: operation["base_version"]?.int ?? 0))
+      case "put": 
+        adds.append(
+          Promise(
+            id: id, version: version, base: operation["base_version"]?.int ?? 0,
+            addedAt: operation["added_at"]?.string))
       default: break
       }
       for tag in (operation["add"] ?? operation["tags"])?.elements.compactMap(\.string) ?? [] {
@@ -229,7 +235,7 @@ struct History {
   private func faults() async throws -> [String] {
     var faults: [String] = []
     let server = try await world.servers[0].call(.get, "/v1/sync?since=0&limit=500", as: devices[0].token).json
-    var truth = HistoryDevice(name: "server", token: "", usesTagsOperation: false, resolvesForItself: false)
+    var truth = HistoryDevice(name: "server", token: "", usesTagsOperation: false, resolvesForItself: false, clock: "")
     if let changes = server["changes"] { truth.apply(changes, version: 0) }
     for device in devices where device.items != truth.items {
       faults.append("\(device.name) has \(device.items), the server \(truth.items)")
@@ -265,6 +271,12 @@ struct History {
       }
       if truth.items[id] != nil, lastAbsence > 0, !isWanted {
         faults.append("item \(id) has come back")
+      }
+      // Whatever the clocks say, the earliest time that anybody has given stays.
+      for at in adds where at.id == id && at.version > lastAbsence {
+        if let item = truth.items[id], let time = at.addedAt, item.addedAt > time {
+          faults.append("item \(id) was added at \(time), and is shown as of \(item.addedAt)")
+        }
       }
       // Tags stay unless somebody takes them off.
       for (tag, at) in promisedTags where at.id == id && at.version > lastAbsence && !removedTags.contains(tag) {

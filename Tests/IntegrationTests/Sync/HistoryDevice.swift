@@ -27,6 +27,7 @@ struct HistoryItem: Equatable {
   var note: String
   var tags: Set<String>
   var rank: String
+  var addedAt: String
 }
 
 /// A device that keeps to docs/sync.md and knows nothing else: it has what the server last told it, what its user has done
@@ -61,6 +62,8 @@ struct HistoryDevice {
   var underWayBody: String?
   let usesTagsOperation: Bool
   let resolvesForItself: Bool
+  /// What this device takes for the time; those of one account are years apart.
+  let clock: String
 
   var isIdle: Bool { intents.isEmpty && underWay.isEmpty }
 
@@ -69,7 +72,7 @@ struct HistoryDevice {
     var item = items[id]
     for intent in underWay.filter({ $0.id == id }).map(\.intent) + (intents[id].map { [$0] } ?? []) {
       if intent.isDeleted { item = nil }
-      if intent.isAdded, item == nil { item = HistoryItem(version: 0, note: "", tags: [], rank: "") }
+      if intent.isAdded, item == nil { item = HistoryItem(version: 0, note: "", tags: [], rank: "", addedAt: clock) }
       if let note = intent.note { item?.note = note.text }
       if let rank = intent.rank { item?.rank = rank }
       item?.tags.subtract(intent.removedTags)
@@ -111,7 +114,7 @@ struct HistoryDevice {
       "[" + tags.sorted().map { "\"\($0)\"" }.joined(separator: ",") + "]"
     }
     if intent.isDeleted { return [#"{"op": "delete", \#(head)}"#] }
-    var fields = ""
+    var fields = intent.isAdded ? #", "added_at": "\#(clock)""# : ""
     if let note = intent.note { fields += #", "note": "\#(note.text)""# }
     if let rank = intent.rank { fields += #", "rank": "\#(rank)""# }
     let hasTags = !intent.addedTags.isEmpty || !intent.removedTags.isEmpty
@@ -132,6 +135,10 @@ struct HistoryDevice {
     for (operation, result) in zip(sent, results) {
       let intent = operation.intent
       guard result["status"]?.string == "conflict" else { continue }
+      // A note written over one that is refused is over what that one was to replace.
+      if let refused = intent.note, let later = intents[operation.id]?.note, later.over == refused.text {
+        intents[operation.id]?.note = (settle(later.text, refused.over), refused.over)
+      }
       let server = result["server"].flatMap(HistoryDevice.item)
       if server == nil {
         // Gone. Either that is accepted, or it is wanted all the same.
@@ -139,7 +146,9 @@ struct HistoryDevice {
           let version = result["server"]?["version"]?.int ?? cursor
           edit(operation.id) { later in
             later.isAdded = true
-            if later.note == nil, let note = intent.note { later.note = (note.text, "") }
+            if let note = later.note ?? intent.note {
+              later.note = note.over.isEmpty ? note : (settle(note.text, ""), "")
+            }
             later.base = version
           }
         }
@@ -184,6 +193,7 @@ struct HistoryDevice {
     guard entry.kind == .object, entry["deleted"] == nil else { return nil }
     return HistoryItem(
       version: entry["version"]?.int ?? 0, note: entry["note"]?.string ?? "",
-      tags: Set(entry["tags"]?.elements.compactMap(\.string) ?? []), rank: entry["rank"]?.string ?? "")
+      tags: Set(entry["tags"]?.elements.compactMap(\.string) ?? []), rank: entry["rank"]?.string ?? "",
+      addedAt: entry["added_at"]?.string ?? "")
   }
 }

@@ -27,7 +27,8 @@ struct HistoryStreams {
   func told() throws -> [HistoryDevice] {
     try streams.enumerated().map { index, stream in
       let entries = stream.events(named: "favorites").map(\.data).joined(separator: ",")
-      var device = HistoryDevice(name: "s\(index)", token: "", usesTagsOperation: false, resolvesForItself: false)
+      var device = HistoryDevice(
+        name: "s\(index)", token: "", usesTagsOperation: false, resolvesForItself: false, clock: "")
       device.apply(try JSONView(Array("[\(entries)]".utf8)), version: 0)
       return device
     }

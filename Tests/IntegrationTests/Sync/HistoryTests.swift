@@ -4,6 +4,7 @@ import Postgres
 import Testing
 
 /// Random histories. A failing one prints its seed; `MAGPIE_HISTORY_SEED` runs that one alone and prints what happened.
+/// Everybody runs the same ones; `MAGPIE_HISTORY_COUNT` runs as many others, beginning anywhere.
 /// `MAGPIE_HISTORY_SQL` is run first, to see whether the histories find a rule that was broken on purpose.
 @Suite struct HistoryTests {
   static let count = 500
@@ -15,8 +16,9 @@ import Testing
     options.pollInterval = .seconds(600)
     try await TestWorld.run(options) { world in
       let wanted = getenv("MAGPIE_HISTORY_SEED").flatMap { UInt64(String(cString: $0)) }
-      let first = wanted ?? UInt64.random(in: 1...UInt64(UInt32.max))
-      let seeds = wanted.map { [$0] } ?? (0..<UInt64(Self.count)).map { first + $0 }
+      let others = getenv("MAGPIE_HISTORY_COUNT").flatMap { Int(String(cString: $0)) }
+      let first = wanted ?? (others == nil ? 1 : UInt64.random(in: 1...UInt64(UInt32.max)))
+      let seeds = (0..<(wanted == nil ? others ?? Self.count : 1)).map { first + UInt64($0) }
       print("histories of seeds \(first) to \(seeds.last!)")
       if let change = getenv("MAGPIE_HISTORY_SQL") { try await world.sql(Query(unsafe: String(cString: change))) }
       let accounts = try await Self.accounts(seeds, world)
