@@ -120,7 +120,9 @@ import Testing
       let before = try bench.simulator.followers(of: "octocat")
       bench.simulator.add(Fault(.dropFirst, on: "/user/583231/followers?page=2", times: 1))
       let missing = try await bench.walk("/users/octocat/followers?per_page=100")
-      #expect(missing == Array(before[..<100]) + before[101...])
+      var expected = before
+      expected.remove(at: 100)
+      #expect(missing == expected)
 
       bench.simulator.add(Fault(.insertFirst, on: "/user/583231/followers?page=2", times: 1))
       let twice = try await bench.walk("/users/octocat/followers?per_page=100")

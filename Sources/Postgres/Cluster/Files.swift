@@ -16,7 +16,7 @@ package enum Files {
   }
 
   /// The first bytes of a file; `nil` when it cannot be read.
-  static func read(_ path: String, limit: Int = 65_536) -> String? {
+  package static func read(_ path: String, limit: Int = 65_536) -> String? {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }
     defer { System.close(file) }

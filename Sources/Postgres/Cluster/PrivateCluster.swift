@@ -84,6 +84,12 @@ public final class PrivateCluster: Sendable {
     if lock >= 0 { System.close(lock) }
   }
 
+  /// Ends the server at once, for somebody who removes its files next. Blocks.
+  package func abandon() {
+    state.withLock { $0.supervisor.take() }?.stop(inOrder: false)
+    releaseLock()
+  }
+
   /// The process id of the server, while it runs and this process is its owner.
   public var serverProcess: Int32? { state.withLock { $0.supervisor?.process } }
 

@@ -77,9 +77,11 @@ final class Supervisor: Sendable {
   }
 
   /// Ends the server: in order within 20 s, else at once. Blocks.
-  func stop() {
+  ///
+  /// - Parameter inOrder: whether its data are to be left as they should be.
+  func stop(inOrder: Bool = true) {
     state.withLock { $0.isStopping = true }
-    for (signal, seconds) in [(SIGINT, 20), (SIGQUIT, 5), (SIGKILL, 5)] {
+    for (signal, seconds) in [(SIGINT, 20), (SIGQUIT, 5), (SIGKILL, 5)] where inOrder || signal != SIGINT {
       state.withLock { state in
         if let process = state.process { _ = kill(process, signal) }
       }

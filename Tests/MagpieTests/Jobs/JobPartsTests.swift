@@ -25,7 +25,8 @@ import Testing
     let notices = limiter.take(at: 0)
     #expect(notices.allSatisfy { $0.utf8.count <= NoticeLimiter.maximumPayload })
     #expect(notices.count == 3)
-    #expect(notices.flatMap { $0.split(separator: ",").map(String.init) } == payloads)
+    let told: [String] = notices.flatMap { notice in notice.split(separator: ",").map(String.init) }
+    #expect(told == payloads)
   }
 
   @Test func noMoreThanTheLimitIsKeptWhileNothingCanBeSent() {

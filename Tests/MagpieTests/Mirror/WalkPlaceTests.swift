@@ -82,9 +82,12 @@ import Testing
 @Suite struct FavoriteListScopeTests {
   @Test func scopesDoNotRunTogether() {
     var lists: [FavoriteList] = []
-    for text in [nil, "a", "a,1:b", "", "1:a"] {
-      for tag in [nil, "a", "b", "1:a,1:b"] {
-        for kind in [nil, Favorite.Kind.gif] {
+    let texts: [String?] = [nil, "a", "a,1:b", "", "1:a"]
+    let tags: [String?] = [nil, "a", "b", "1:a,1:b"]
+    let kinds: [Favorite.Kind?] = [nil, .gif]
+    for text in texts {
+      for tag in tags {
+        for kind in kinds {
           var list = FavoriteList()
           list.text = text
           list.tag = tag
@@ -94,7 +97,8 @@ import Testing
       }
     }
     // No text and an empty one filter alike.
-    #expect(Set(lists.map(\.scope)).count == 4 * 4 * 2)
+    let scopes = Set(lists.map(\.scope))
+    #expect(scopes.count == 4 * 4 * 2)
     var sorted = FavoriteList()
     sorted.sort = .title
     #expect(sorted.scope != FavoriteList().scope)
