@@ -26,7 +26,7 @@ extension Accounts {
     if let refusal = PasswordPolicy.refusal(of: new, username: owner.username) { return .unfit(refusal) }
     return try await check(current, of: owner, source: source, .password) { attempt, stored in
       let hash = try await hash(new)
-      let rows = try await database.query(
+      let rows = try await database.write(
         "SELECT magpie.change_password(\(token), \(stored.text), \(hash), \(endsOthers))", after: [attempt.forgiving])
       return try rows[0].decode(Bool.self)
     }
@@ -38,7 +38,7 @@ extension Accounts {
   public func delete(password: String, token: [UInt8], source: Source) async throws -> OwnerOutcome {
     guard let owner = try await owner(of: token) else { return .nobody }
     return try await check(password, of: owner, source: source, .deletion) { attempt, stored in
-      let rows = try await database.query(
+      let rows = try await database.write(
         "SELECT magpie.delete_own_account(\(token), \(stored.text))", after: [attempt.forgiving])
       return try rows[0].decode(Bool.self)
     }

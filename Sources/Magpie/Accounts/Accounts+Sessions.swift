@@ -91,7 +91,7 @@ extension Accounts {
   ///
   /// - Throws: `PostgresError`, with SQLSTATE `MG403` when the token may not write.
   public func revoke(_ id: UUID?, token: [UInt8]) async throws -> Revocation {
-    let rows = try await database.query(
+    let rows = try await database.write(
       """
       WITH revoked AS (
         UPDATE magpie.session s SET revoked_at = now()

@@ -134,7 +134,7 @@ public struct Collections: Sendable {
   public func change(
     _ id: UUID, name: String?, rank: String?, expected: [Int64]?, token: [UInt8]
   ) async throws -> Outcome {
-    let rows = try await database.query(
+    let rows = try await database.write(
       """
       WITH changed AS (
         UPDATE magpie.collection c SET name = coalesce(\(name)::text, c.name), rank = coalesce(\(rank)::text, c.rank)

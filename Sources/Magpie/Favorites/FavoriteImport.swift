@@ -166,7 +166,7 @@ extension Favorites {
   /// - Returns: `nil` when the token is nobody's.
   /// - Throws: as `put`.
   public func bring(_ things: FavoriteImport, token: [UInt8]) async throws -> FavoriteImport.Outcome? {
-    let rows = try await database.transaction { transaction in
+    let rows = try await database.transaction(retries: 2) { transaction in
       try await transaction.query(
         "SELECT i.favorites, i.collections, i.tombstones, i.version FROM magpie.import_favorites(\(JSON(things.document))::jsonb, \(things.isExact)) AS i",
         after: [Favorites.authenticate(token)])

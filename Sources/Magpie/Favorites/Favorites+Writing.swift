@@ -102,7 +102,7 @@ extension Favorites {
   ///
   /// - Throws: `PostgresError`, with SQLSTATE `MG403` when the token may not write.
   public func remove(_ kind: Favorite.Kind, _ id: String, expected: [Int64]?, token: [UInt8]) async throws -> Removal {
-    let rows = try await database.query(
+    let rows = try await database.write(
       """
       WITH removed AS (
         DELETE FROM magpie.favorite f

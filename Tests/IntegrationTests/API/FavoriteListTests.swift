@@ -59,7 +59,8 @@ import UpstreamSimulator
       case "added":
         #expect(Array(whole.suffix(125)) == (126...250).map(String.init))
         // Equal moments: by kind, then by id as text.
-        let items = (1...125).map { id -> (kind: String, id: String) in (id % 3 == 0 ? "photo" : "github-repo", "\(id)") }
+        let items = (1...125).map { id -> (kind: String, id: String) in (id % 3 == 0 ? "photo" : "github-repo", "\(id)")
+        }
         let equal = items.sorted { ($0.kind, $0.id) < ($1.kind, $1.id) }.map(\.id)
         #expect(Array(whole.prefix(125)) == equal)
       case "-added": #expect(Array(whole.prefix(125)) == (126...250).reversed().map(String.init))

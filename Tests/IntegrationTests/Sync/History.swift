@@ -216,7 +216,7 @@ struct History {
       let promise = Promise(id: id, version: version)
       switch operation["op"]?.string {
       case "delete": deletions.append(promise)
-      case "put": 
+      case "put":
         adds.append(
           Promise(
             id: id, version: version, base: operation["base_version"]?.int ?? 0,
