@@ -92,15 +92,19 @@ COMMENT ON FUNCTION admin.disable_account(text, text) IS 'Refuses an account''s 
 
 CREATE OR REPLACE FUNCTION admin.enable_account(username text) RETURNS void
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
-  UPDATE magpie.account a SET disabled_at = NULL, disabled_reason = NULL, deleted_at = NULL WHERE a.id = admin.account_id(enable_account.username)
+  UPDATE magpie.account a SET disabled_at = NULL, disabled_reason = NULL, deleted_at = NULL, deletion_asked_at = NULL
+   WHERE a.id = admin.account_id(enable_account.username)
 $$;
 COMMENT ON FUNCTION admin.enable_account(text) IS 'Undoes disable_account, and delete_account as long as the rows are there.';
 
 CREATE OR REPLACE FUNCTION admin.delete_account(username text) RETURNS void
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
-  UPDATE magpie.account a SET deleted_at = coalesce(a.deleted_at, now()) WHERE a.id = admin.account_id(delete_account.username)
+  -- Of an account that its owner has deleted the time stays; who may take it back does not: that is for administrators now.
+  UPDATE magpie.account a SET deleted_at = coalesce(a.deleted_at, now()), deletion_asked_at = NULL
+   WHERE a.id = admin.account_id(delete_account.username)
 $$;
-COMMENT ON FUNCTION admin.delete_account(text) IS 'Marks an account as deleted: it is shut out at once and can be brought back for 30 days.';
+COMMENT ON FUNCTION admin.delete_account(text) IS
+  'Marks an account as deleted: it is shut out at once and can be brought back for 30 days by enable_account, not by its owner.';
 
 DROP VIEW IF EXISTS admin.accounts;
 CREATE VIEW admin.accounts WITH (security_invoker = true) AS

@@ -66,27 +66,51 @@ public struct Accounts: Sendable {
       try await attempt.refuse(restores ? .restore : .signIn, account: attempt.account, in: database)
       return .refused(account: attempt.account)
     }
-    if restores {
-      let isBack = try await database.query("SELECT magpie.restore_account(\(account), \(stored.text))")
-      guard try isBack[0].decode(Bool.self) else { return .refused(account: account) }
+    let renewed = try await stored.isOutdated ? hash(password) : nil
+    func admit(_ checked: String, renewed: String?) async throws -> Admission {
+      try await admission { transaction in
+        if restores {
+          let isBack = try await transaction.query("SELECT magpie.restore_account(\(account), \(checked))")
+          guard try isBack[0].decode(Bool.self) else { throw NotAdmitted(account: account) }
+        }
+        if let renewed {
+          let isNew = try await transaction.query("SELECT magpie.rehash_password(\(account), \(checked), \(renewed))")
+          guard try isNew[0].decode(Bool.self) else { throw NotAdmitted(account: account) }
+        }
+        let signIn = try await openSession(
+          of: account, checked: renewed ?? checked, device: device, isBrowser: isBrowser, from: source, in: transaction)
+        try await transaction.query(attempt.forgiving)
+        return signIn
+      }
     }
-    if stored.isOutdated {
-      let renewed = try await hash(password)
-      _ = try await database.query("SELECT magpie.rehash_password(\(account), \(stored.text), \(renewed))")
+    if case .admitted(let signIn) = try await admit(stored.text, renewed: renewed) { return .admitted(signIn) }
+    // The password has been changed meanwhile. Or somebody who signed in at the same moment has had its hash renewed, and
+    // it is right all the same.
+    let present = try await database.query(
+      "SELECT password_hash FROM magpie.credentials(\(username)) WHERE account_id = \(account)"
+    ).first?.decode(String.self)
+    if let present, present != stored.text, let other = PasswordHash(present),
+      try await matches(password, other, isUrgent: attempt.isKnown),
+      case .admitted(let signIn) = try await admit(present, renewed: nil)
+    {
+      return .admitted(signIn)
     }
-    return try await openSession(of: account, device: device, isBrowser: isBrowser, after: attempt)
-      .map { .admitted($0) } ?? .refused(account: account)
+    try await attempt.refuse(restores ? .restore : .signIn, account: account, in: database)
+    return .refused(account: account)
   }
 
   /// Whether it is the password. Takes as long when there is no account.
   ///
   /// - Throws: `PasswordWorkers.Busy`.
   func matches(_ password: String, _ attempt: Attempt) async throws -> Bool {
+    try await matches(password, attempt.stored ?? PasswordHash.dummy, isUrgent: attempt.isKnown)
+  }
+
+  private func matches(_ password: String, _ stored: PasswordHash, isUrgent: Bool) async throws -> Bool {
     let bytes = Array(password.utf8)
     // Longer ones are nobody's, and hashing them would take longer.
     let isPossible = bytes.count <= PasswordPolicy.length.upperBound
-    let stored = attempt.stored ?? PasswordHash.dummy
-    return try await passwords.run(isUrgent: attempt.isKnown) { stored.matches(isPossible ? bytes : []) } && isPossible
+    return try await passwords.run(isUrgent: isUrgent) { stored.matches(isPossible ? bytes : []) } && isPossible
   }
 
   /// Uses a one-time code up, sets the password and opens a session.
@@ -103,10 +127,15 @@ public struct Accounts: Sendable {
       return .refused(account: nil)
     }
     let hash = try await hash(password)
-    let rows = try await database.query("SELECT magpie.redeem_invitation(\(code.hash), \(hash))")
-    guard let account = try rows.first?.decode(Int64?.self) else { return .refused(account: nil) }
-    return try await openSession(of: account, device: device, isBrowser: isBrowser, after: attempt)
-      .map { .admitted($0) } ?? .refused(account: account)
+    // Otherwise a code could be used up and nobody be signed in.
+    return try await admission { transaction in
+      let rows = try await transaction.query("SELECT magpie.redeem_invitation(\(code.hash), \(hash))")
+      guard let account = try rows.first?.decode(Int64?.self) else { throw NotAdmitted(account: nil) }
+      let signIn = try await openSession(
+        of: account, checked: nil, device: device, isBrowser: isBrowser, from: source, in: transaction)
+      try await transaction.query(attempt.forgiving)
+      return signIn
+    }
   }
 
   /// Makes an account and opens a session. Refused when the name is taken.
@@ -119,10 +148,14 @@ public struct Accounts: Sendable {
     let attempt = try await Attempt(.signUp, from: source, in: database)
     if attempt.wait > 0 { return .throttled(seconds: attempt.wait) }
     let hash = try await hash(password)
-    let rows = try await database.query("SELECT magpie.create_account(\(username), \(hash), \(displayName))")
-    guard let account = try rows.first?.decode(Int64?.self) else { return .refused(account: nil) }
-    return try await openSession(of: account, device: device, isBrowser: isBrowser, after: nil, from: source)
-      .map { .admitted($0) } ?? .refused(account: account)
+    // Otherwise the name could be taken by an account whose owner was told that there is none. The attempt counts for
+    // good.
+    return try await admission { transaction in
+      let rows = try await transaction.query("SELECT magpie.create_account(\(username), \(hash), \(displayName))")
+      guard let account = try rows.first?.decode(Int64?.self) else { throw NotAdmitted(account: nil) }
+      return try await openSession(
+        of: account, checked: nil, device: device, isBrowser: isBrowser, from: source, in: transaction)
+    }
   }
 
   /// Whose token it is; `nil` for nobody's.
@@ -151,19 +184,37 @@ public struct Accounts: Sendable {
     return try await passwords.run { PasswordHash(password: bytes).text }
   }
 
-  /// - Parameter attempt: taken back in the same transaction; `nil` where attempts are counted for good, as accounts made.
+  /// Why nobody is signed in. Thrown, so that whatever led there is rolled back.
+  private struct NotAdmitted: Error {
+    /// For the log.
+    let account: Int64?
+  }
+
+  /// Opens a session, with all that belongs to it or not at all; tried again when somebody holds the account for long.
+  private func admission(_ body: (Transaction) async throws -> SignIn) async throws -> Admission {
+    do {
+      return .admitted(try await database.transaction(retries: 2, body))
+    } catch let refusal as NotAdmitted {
+      return .refused(account: refusal.account)
+    }
+  }
+
+  /// To be called before an attempt is taken back: it may wait for the account, and everybody waits for the counters.
+  ///
+  /// - Parameter checked: the hash that the password was compared with, which must still be the account's; `nil` where
+  ///   the transaction has just set it.
   private func openSession(
-    of account: Int64, device: Device, isBrowser: Bool, after attempt: Attempt?, from source: Source? = nil
-  ) async throws -> SignIn? {
+    of account: Int64, checked: String?, device: Device, isBrowser: Bool, from source: Source,
+    in transaction: Transaction
+  ) async throws -> SignIn {
     let token = Secret(random: .token)
-    let address = attempt?.source.address ?? source?.address ?? ""
-    let rows = try await database.query(
+    let rows = try await transaction.query(
       """
       SELECT session_id, created_at, username, display_name, account_created_at, version
         FROM magpie.open_session(
-          \(account), \(token.hash), \(token.hint), \(device.name), \(device.app), \(isBrowser), \(address))
-      """, after: attempt.map { [$0.forgiving] } ?? [])
-    guard let row = rows.first else { return nil }
+          \(account), \(checked), \(token.hash), \(token.hint), \(device.name), \(device.app), \(isBrowser), \(source.address))
+      """)
+    guard let row = rows.first else { throw NotAdmitted(account: account) }
     let fields = try row.decode((UUID, Instant, String, String?, Instant, Int64).self)
     return SignIn(
       token: token, account: account, sessionID: fields.0, sessionCreatedAt: fields.1, username: fields.2,

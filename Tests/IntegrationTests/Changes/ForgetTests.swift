@@ -119,6 +119,38 @@ import UpstreamSimulator
     }
   }
 
+  @Test func repositoriesOfForgottenPeopleAreForgottenWithThem() async throws {
+    try await TestWorld.run(RepositoryListTests.options(3)) { world in
+      let token = try await world.token()
+      try world.simulator.addRepository("Nest", of: "octocat")
+      var change = Simulator.RepositoryChange()
+      change.languages = ["Swift": 9]
+      change.commits = 3
+      try world.simulator.change("Nest", of: "octocat", change)
+      let wish: Fields = [.cacheControl: "no-cache", .prefer: "wait=30"]
+      let nest = "/github/repos/octocat/Nest"
+      let paths = [nest, "\(nest)/languages", "\(nest)/commits", "/github/repositories/5000000000"]
+      let search = "/github/search/repositories?q=nest"
+      for path in paths { #expect(try await world.get(path, as: token, wish).status == 200, "\(path)") }
+      #expect(try await world.get(search, as: token, wish).text.contains("octocat/Nest"))
+      try await world.untilIdle()
+      let known: Bool = try await world.value("SELECT admin.forget_subject('github-user', '583231')")
+      #expect(known)
+      #expect(try await Self.traces(of: "octocat", world) == [])
+      // Nobody brings them back, whichever way they are asked for.
+      for path in paths { #expect(try await world.get(path, as: token, wish).status == 404, "\(path)") }
+      let found = try await world.get(search, as: token, wish)
+      #expect(found.status == 200 && !found.text.contains("octocat/Nest"))
+      try await world.untilIdle()
+      for table in ["github_repo", "github_repo_name", "github_languages", "github_commits"] {
+        #expect(try await world.value("SELECT count(*) FROM magpie.\(unsafe: table)") == Int64(0), "\(table)")
+      }
+      #expect(
+        try await world.value("SELECT count(*) FROM magpie.search_page s WHERE s::text LIKE '%octocat%'") == Int64(0))
+      #expect(try await world.jobErrors() == [])
+    }
+  }
+
   @Test func mistakesOfForgettingAndExplainingAreTold() async throws {
     var options = TestWorld.Options()
     options.hasWorker = false
@@ -136,7 +168,9 @@ import UpstreamSimulator
         "SELECT admin.forget_subject('github-repo', 1)", "SELECT admin.forget_subject('github-user', 0)",
         "SELECT admin.forget_subject(NULL, 1)", "SELECT admin.forget_subject('github-user', NULL)",
         "SELECT * FROM admin.explain('octocat')", "SELECT * FROM admin.explain('github-user:a/b')",
-        "SELECT * FROM admin.explain(NULL)",
+        "SELECT * FROM admin.explain(NULL)", "SELECT * FROM admin.explain('github-repo:octocat')",
+        "SELECT * FROM admin.explain('github-repos:a/b')", "SELECT * FROM admin.explain('photos:1')",
+        "SELECT * FROM admin.explain('gifs:all')",
       ] {
         #expect(await state(query) == "MG422", "\(query)")
       }
@@ -184,6 +218,69 @@ import UpstreamSimulator
       #expect(waiting["next"] == "it is next in line")
       try await world.world.sql("SELECT admin.pause_queue('github-following')")
       #expect(try await explain("github-following:octocat")["next"] == "nothing, since the queue is paused")
+      await admin.stop()
+    }
+  }
+
+  @Test func whateverIsRefreshedIsExplained() async throws {
+    var options = TestWorld.Options()
+    options.hasWorker = false
+    try await TestWorld.run(options) { world in
+      let admin = try await TestWorld.database(world.url, role: "magpie_admin", world.group)
+      func explain(_ subject: String) async throws -> [String: String] {
+        let rows = try await admin.query("SELECT e.what, e.answer FROM admin.explain(\(subject)) e").decode(
+          (String, String).self)
+        return Dictionary(uniqueKeysWithValues: rows.map { ($0.0, $0.1) })
+      }
+      try await world.sql(
+        """
+        INSERT INTO magpie.github_user (id, login, login_key, search) VALUES (1, 'octocat', 'octocat', 'octocat')
+        """)
+      try await world.sql(
+        """
+        INSERT INTO magpie.github_repo (id, full_name, name_key, name, owner_id, search, seen_at, document, fetched_at, validated_at)
+        VALUES (7, 'octocat/Hello-World', 'octocat/hello-world', 'Hello-World', 1, 'hello', now(), '{}',
+                now() - interval '2 hours', now() - interval '1 hour')
+        """)
+      try await world.sql("INSERT INTO magpie.github_repo_name (name_key, repo_id) VALUES ('octocat/old', 7)")
+      try await world.sql(
+        """
+        INSERT INTO magpie.github_languages (repo_id, document, shares, fetched_at, validated_at, url, credential)
+        VALUES (7, '{}', '[]', now() - interval '3 hours', now() - interval '1 hour', '', '')
+        """)
+      try await world.sql(
+        "INSERT INTO magpie.upstream_fact (subject, status) VALUES ('github-commits:id:7', 409)")
+      try await world.sql(
+        """
+        UPDATE magpie.photo_set SET generation = 1, expected = 5000, fetched_at = now() - interval '4 hours', validated_at = now()
+         WHERE name = 'photos'
+        """)
+      for (subject, stored, hour) in [
+        ("github-repos:octocat", "no list", ""), ("github-gists:octocat", "no list", ""),
+        ("github-orgs:id:1", "no list", ""), ("github-user:octocat", "no profile", ""),
+        ("github-repo:octocat/Hello-World", "a record, changed 02:00:", "confirmed 01:00:"),
+        ("github-repo:octocat/old", "a record, changed 02:00:", "confirmed 01:00:"),
+        ("github-languages:id:7", "languages, changed 03:00:", "confirmed 01:00:"),
+        ("github-commits:octocat/hello-world", "no commits", ""),
+        ("photos:all", "5000 photos, changed 04:00:", "confirmed 00:00:"), ("albums:all", "no albums", ""),
+      ] {
+        let before = try await explain(subject)
+        #expect(
+          before["stored"]?.hasPrefix(stored) == true && (hour.isEmpty || before["stored"]?.contains(hour) == true),
+          "\(before)")
+        #expect(before["job"] == "none, and none that is remembered", "\(subject)")
+        let job: Int64 = try #require(try await admin.query("SELECT admin.refresh(\(subject))").first).decode(
+          Int64.self)
+        let after = try await explain(subject)
+        #expect(after["job"]?.hasPrefix("\(job): available, priority 2") == true, "\(subject) \(after)")
+        #expect(after["next"] == "it waits for a worker, and there is none")
+        #expect(after["budget"] == "no worker with a credential has been seen for half an hour")
+        try await world.sql("DELETE FROM magpie.job")
+      }
+      #expect(try await explain("github-commits:octocat/hello-world")["upstream says"]?.hasPrefix("409, ") == true)
+      #expect(
+        try await explain("github-repo:id:7")["repository"] == "octocat/Hello-World, id 7, ok")
+      #expect(try await explain("github-repo:octocat/none")["repository"] == "not stored")
       await admin.stop()
     }
   }
