@@ -64,10 +64,13 @@ final class ServerProcess: Sendable {
     return database
   }
 
-  /// Whether a database does what it is asked, soon. Connections that are up say little: those of a server that is frozen, or
-  /// behind a broken network, stay up for long.
+  /// Whether a database does what it is asked, soon, and has the schema that this program was made for, or a later one.
+  /// Connections that are up say little: those of a server that is frozen, or behind a broken network, stay up for long.
   static func answers(_ database: Database) async -> Bool {
-    (try? await database.query("SELECT 1", timeout: .seconds(1))) != nil
+    let newest = Migrations.all.last?.name ?? ""
+    let found = try? await database.query(
+      "SELECT FROM magpie.migration m WHERE m.name = \(newest)", timeout: .seconds(1))
+    return found?.isEmpty == false
   }
 
   /// The admin listener.

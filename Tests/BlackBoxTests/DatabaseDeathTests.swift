@@ -103,6 +103,22 @@ struct DatabaseDeathTests {
     }
   }
 
+  @Test func `a database without the schema is not ready`() async throws {
+    try await Site.with { site async throws in
+      let database = try await site.database()
+      let server = try await site.serve([], ["DATABASE_URL": database])
+      #expect(try await server.admin.get("/readyz").status == 200)
+      let gone = try await column(
+        String.self,
+        """
+        DELETE FROM magpie.migration m
+         WHERE m.name = (SELECT max(n.name) FROM magpie.migration n WHERE NOT n.is_repeatable) RETURNING m.name
+        """, of: database)
+      #expect(gone.count == 1)
+      #expect(try await server.admin.get("/readyz").status == 503)
+    }
+  }
+
   @Test func `a database that freezes is noticed, and used again when it thaws`() async throws {
     try await Site.with { site async throws in
       let cluster = PrivateCluster(directory: "\(site.directory)/external")

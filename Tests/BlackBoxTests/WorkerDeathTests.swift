@@ -26,7 +26,7 @@ struct WorkerDeathTests {
       self.site = site
       simulator = try await site.simulator(["--user", "octocat:\(WorkerDeathTests.count)"])
       database = try await site.database()
-      settings = ["DATABASE_URL": database, "MAGPIE_GITHUB_URL": simulator.peer.url, "MAGPIE_LEASE_SECONDS": "1"]
+      settings = ["DATABASE_URL": database, "MAGPIE_GITHUB_URL": simulator.peer.url, "MAGPIE_LEASE_SECONDS": "3"]
       server = try await site.serve(["--no-worker"], settings)
       visitor = server.api.account(try await site.token("alice", database))
       worker = try await site.work(settings)
