@@ -40,19 +40,35 @@ public struct Request: Sendable {
   /// The first value of a field.
   public subscript(name: Fields.Name) -> String? { span(of: name).map(exchange.text) }
 
+  /// All values of a list field as one, joined by commas (RFC 9110, 5.3); `nil` when there is no line.
+  public subscript(joined name: Fields.Name) -> String? {
+    guard var index = place(of: name) else { return nil }
+    var text = exchange.text(exchange.parser.head.fields[index].value)
+    while let next = place(of: name, from: index + 1) {
+      text += ", " + exchange.text(exchange.parser.head.fields[next].value)
+      index = next
+    }
+    return text
+  }
+
   /// The bytes of the first value of a field, without a copy. They must not leave the closure.
   public func withValue<R>(of name: Fields.Name, _ body: (UnsafeRawBufferPointer?) throws -> R) rethrows -> R {
     try body(span(of: name).map(exchange.bytes))
   }
 
   private func span(of name: Fields.Name) -> RequestHead.Span? {
+    place(of: name).map { exchange.parser.head.fields[$0].value }
+  }
+
+  /// Where the next line of a field is.
+  private func place(of name: Fields.Name, from start: Int = 0) -> Int? {
     var wanted = name.description
     return wanted.withUTF8 { wanted in
-      for index in 0..<exchange.parser.head.fieldCount {
+      for index in start..<max(start, exchange.parser.head.fieldCount) {
         let field = exchange.parser.head.fields[index]
         guard Int(field.name.count) == wanted.count else { continue }
         let bytes = exchange.bytes(field.name)
-        if zip(bytes, wanted).allSatisfy({ ASCII.lowercase($0) == ASCII.lowercase($1) }) { return field.value }
+        if zip(bytes, wanted).allSatisfy({ ASCII.lowercase($0) == ASCII.lowercase($1) }) { return index }
       }
       return nil
     }

@@ -20,7 +20,7 @@ enum Answers {
     fields.append(checked: .cacheControl, "private, no-cache")
     fields.append(checked: .vary, "Authorization, Cookie")
     fields.append(checked: .xContentTypeOptions, "nosniff")
-    if let condition = request[.ifNoneMatch],
+    if let condition = request[joined: .ifNoneMatch],
       case .notModified = Conditional.evaluate([.ifNoneMatch: condition], etag: tag, method: request.method)
     {
       return Response(.notModified, fields)

@@ -25,7 +25,9 @@ public enum ErrorResponses {
     }
     failure.problem.requestID = request.id
     if request.target.path.hasPrefix("/giphy/") { return response(failure, as: GifProblem.response) }
-    if request.target.path.hasPrefix("/github/") { addGitHubMembers(to: &failure.problem) }
+    if request.target.path == "/github" || request.target.path.hasPrefix("/github/") {
+      addGitHubMembers(to: &failure.problem)
+    }
     return response(failure)
   }
 

@@ -119,7 +119,7 @@ public struct Collections: Sendable {
     }
     let found = try await item(id, token: token)
     guard case .found(let item) = found else { return found }
-    let same = try await database.query(
+    let same = try await database.queryWithKey(
       """
       WITH me AS MATERIALIZED (SELECT magpie.authenticate(\(token)) AS account_id)
       SELECT 1 FROM me JOIN magpie.collection c

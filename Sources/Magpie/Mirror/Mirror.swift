@@ -182,9 +182,10 @@ public struct Mirror: Sendable {
   /// Up to a hundred people at once; `nil` when the token is nobody's.
   ///
   /// - Throws: `PostgresError`.
-  public func cards(of people: [Person], token: [UInt8]) async throws -> StoredCards? {
-    try StoredCards(
-      await database.query(StoredCards.query(people, token: token)), of: people, life: timeToLive)
+  public func cards(of people: [Person], maxAge: Double? = nil, token: [UInt8]) async throws -> StoredCards? {
+    var life = timeToLive
+    life.profile = min(life.profile, maxAge ?? life.profile)
+    return try StoredCards(await database.query(StoredCards.query(people, token: token)), of: people, life: life)
   }
 
   /// A page of a search, if the upstream has answered it.

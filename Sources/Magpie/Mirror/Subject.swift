@@ -9,7 +9,7 @@ public enum Person: Hashable, Sendable {
   /// A person by login, if the text could be one: 1 to 60 letters, digits, `-` and `_`, perhaps with `[bot]` at the end. More
   /// than today's rule allows, since older accounts do not keep to it; nothing that could leave its place in a path.
   public init?(login: String) {
-    let name = login.hasSuffix("[bot]") ? login.dropLast(5) : login[...]
+    let name = login.lowercased().hasSuffix("[bot]") ? login.dropLast(5) : login[...]
     let isPlausible =
       (1...60).contains(name.utf8.count)
       && name.utf8.allSatisfy { byte in

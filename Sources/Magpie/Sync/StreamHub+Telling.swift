@@ -69,19 +69,27 @@ extension StreamHub {
         }
       }
     }
-    await check(streams)
+    if await check(streams) { return }
+    // The database could not be asked: with the next round.
+    state.withLock { state in
+      for stream in streams { state.suspects.insert("s:" + stream.session) }
+    }
   }
 
-  /// Ends streams whose sessions are good no more. When the database cannot be asked, the next ping asks again.
-  private func check(_ streams: [StreamSubscription]) async {
+  /// Ends streams whose sessions are good no more. `false` when the database cannot be asked.
+  @discardableResult
+  private func check(_ streams: [StreamSubscription]) async -> Bool {
+    var isAnswered = true
     for start in stride(from: 0, to: streams.count, by: StreamHub.maxChecks) {
       let some = Array(streams[start..<min(start + StreamHub.maxChecks, streams.count)])
       let rows = try? await database.query(
         "SELECT c.place FROM magpie.check_streams(\(some.map(\.token)), \(some.map(\.version))) c")
+      isAnswered = isAnswered && rows != nil
       for place in (try? rows?.decode(Int64.self)) ?? [] where some.indices.contains(Int(place) - 1) {
         some[Int(place) - 1].finish(.revoked)
       }
     }
+    return isAnswered
   }
 
   // MARK: Jobs

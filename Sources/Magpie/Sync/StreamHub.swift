@@ -162,20 +162,22 @@ public final class StreamHub: Sendable {
   /// Lets a stream that has everything up to a version have what comes after it. `false` when the others of its account are
   /// further: then it has to read on by itself first.
   public func join(_ stream: StreamSubscription, at version: Int64) -> Bool {
-    let (hasJoined, isFirst, isDraining) = state.withLock { state -> (Bool, Bool, Bool) in
+    let (hasJoined, isDraining) = state.withLock { state -> (Bool, Bool) in
       let isFirst = state.groups[stream.account] == nil
       var group = state.groups[stream.account] ?? Group(version: version)
-      guard group.version <= version else { return (false, false, state.isDraining) }
+      guard group.version <= version else { return (false, state.isDraining) }
       let ping = System.monotonicNanoseconds() &+ configuration.pingInterval.wholeNanoseconds
       stream.joined(nextPing: ping)
       group.streams[ObjectIdentifier(stream)] = stream
       state.groups[stream.account] = group
       // Nobody has heard of changes between the stream's last read and now.
       if isFirst { state.changed.insert(stream.account) }
-      return (true, isFirst, state.isDraining)
+      // Nor of the end of its session, which is told to the streams that are here.
+      state.suspects.insert("s:" + stream.session)
+      return (true, state.isDraining)
     }
     if isDraining { stream.finish(.drain) }
-    if isFirst { bell.ring() }
+    if hasJoined { bell.ring() }
     return hasJoined
   }
 

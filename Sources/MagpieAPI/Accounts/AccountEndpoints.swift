@@ -19,7 +19,7 @@ struct AccountEndpoints: Sendable {
   /// `PATCH /v1/account`: settings; with `If-Match`, only if all of the account is still as the client has seen it.
   func change(_ request: Request) async throws -> Response {
     let token = try Authorization.tokenHash(of: request)
-    let condition = request[.ifMatch].map { EntityTag.Condition($0) }
+    let condition = request[joined: .ifMatch].map { EntityTag.Condition($0) }
     let change = try AccountEndpoints.read(try await request.body(limit: AccountEndpoints.maxBody))
     let outcome = try await services.accounts.change(change, token: token) { profile in
       guard case .oneOf(let tags) = condition else { return true }

@@ -17,7 +17,7 @@ struct SessionEndpoints: Sendable {
     // The token's hash keeps one account's cursors from being another's.
     let scope = "sessions\n" + token.map { String($0) }.joined(separator: ".")
     var after: [String]?
-    if let cursor = parameters.cursor {
+    if let cursor = parameters.cursor, !cursor.isEmpty {
       after = services.cursors.decode(cursor, scope: scope)
       if after == nil { throw APIError(.badRequest, "request/invalid-cursor", "The cursor is not one of this list.") }
     }

@@ -17,7 +17,7 @@ struct CollectionEndpoints: Sendable {
     let limit = try parameters.positive("limit", default: 50, max: FavoriteEndpoints.maxPageSize)
     let scope = "collections" + String(decoding: token.map { 0x41 + $0 % 16 }, as: UTF8.self)
     var after: [String]?
-    if let cursor = parameters.cursor {
+    if let cursor = parameters.cursor, !cursor.isEmpty {
       after = services.cursors.decode(cursor, scope: scope)
       if after == nil {
         throw APIError(.badRequest, "request/invalid-cursor", "The cursor is not one of this list.")

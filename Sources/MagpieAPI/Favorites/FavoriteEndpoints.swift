@@ -21,7 +21,7 @@ struct FavoriteEndpoints: Sendable {
     list.sort = try parameters.choice("sort", of: Favorite.Sort.self) ?? .newestFirst
     let wantsFacets = try parameters.choice("facets", of: ["0", "1"]) == "1"
     list.limit = try parameters.positive("limit", default: 50, max: FavoriteEndpoints.maxPageSize)
-    if let cursor = parameters.cursor {
+    if let cursor = parameters.cursor, !cursor.isEmpty {
       // The token's hash keeps one account's cursors from being another's.
       guard let after = services.cursors.decode(cursor, scope: scope(list, token)) else {
         throw APIError(.badRequest, "request/invalid-cursor", "The cursor is not one of this list.")
@@ -101,7 +101,7 @@ struct FavoriteEndpoints: Sendable {
   func tag(_ version: Int64) -> EntityTag? { EntityTag(opaque: "v\(version)") }
 
   func expectedVersions(_ request: Request) throws -> [Int64]? {
-    guard let text = request[.ifMatch] else { return nil }
+    guard let text = request[joined: .ifMatch] else { return nil }
     switch EntityTag.Condition(text) {
     case .any: return Favorites.anyVersion
     case .oneOf(let tags):

@@ -17,7 +17,9 @@ struct CardsEndpoint: Sendable {
     let possible = asked.compactMap(\.person)
     let wish = Wish(request)
     let start = System.monotonicNanoseconds()
-    guard var cards = try await services.mirror.cards(of: possible, token: token) else { throw APIError.badCredentials }
+    guard var cards = try await services.mirror.cards(of: possible, maxAge: wish.maxAge, token: token) else {
+      throw APIError.badCredentials
+    }
     var timing = Timing()
     timing.database = System.monotonicNanoseconds() &- start
     var jobs: [String: Job.Ticket] = [:]
@@ -27,7 +29,7 @@ struct CardsEndpoint: Sendable {
         let waitStart = System.monotonicNanoseconds()
         try await wait(for: CardsEndpoint.missing(cards, wish).compactMap { jobs[$0] }, wish)
         timing.queue = System.monotonicNanoseconds() &- waitStart
-        guard let again = try await services.mirror.cards(of: possible, token: token) else {
+        guard let again = try await services.mirror.cards(of: possible, maxAge: wish.maxAge, token: token) else {
           throw APIError.badCredentials
         }
         cards = again
@@ -87,6 +89,7 @@ struct CardsEndpoint: Sendable {
     for card in cards.cards {
       switch card.state {
       case .partial, .unknown: keys.insert(card.person.key)
+      case .stale where wish.maxAge != nil: keys.insert(card.person.key)
       case .fresh, .stale, .gone, .absent, .moved: if wish.refreshes { keys.insert(card.person.key) }
       }
     }
@@ -98,7 +101,7 @@ struct CardsEndpoint: Sendable {
     if people.isEmpty { return [:] }
     return try await services.refreshes.requestProfiles(
       of: people, priority: wish.waitForFresher > .zero ? .interactive : .soon, startsOver: wish.refreshes,
-      life: services.mirror.timeToLive.profile, account: cards.account)
+      life: min(services.mirror.timeToLive.profile, wish.maxAge ?? .infinity), account: cards.account)
   }
 
   private func wait(for tickets: [Job.Ticket], _ wish: Wish) async throws {

@@ -16,6 +16,28 @@ struct Delivery<Value: Sendable>: Sendable {
     /// The client wanted a fresh answer and has waited for it.
     case refreshed
 
+    /// Which of several parts counts for the whole.
+    fileprivate var rank: Int {
+      switch self {
+      case .stored: 0
+      case .refreshed: 1
+      case .fetched: 2
+      case .part: 3
+      case .stale: 4
+      }
+    }
+
+    init<Other>(_ other: Delivery<Other>.Source) {
+      self =
+        switch other {
+        case .stored: .stored
+        case .part: .part
+        case .stale(let reason): .stale(reason)
+        case .fetched: .fetched
+        case .refreshed: .refreshed
+        }
+    }
+
     var cacheStatus: String {
       switch self {
       case .stored: "magpie; hit"
@@ -52,6 +74,15 @@ struct Timing: Sendable {
 }
 
 extension Delivery {
+  /// Takes in how another part of the same answer came about: the whole is as stale as the stalest part.
+  mutating func take<Other>(in part: Delivery<Other>) {
+    let other = Source(part.source)
+    if other.rank > source.rank { source = other }
+    job = job ?? part.job
+    timing.database += part.timing.database
+    timing.queue += part.timing.queue
+  }
+
   /// The fields that tell how fresh the data is.
   func fields(_ freshness: Freshness?) -> Fields {
     var fields: Fields = [:]

@@ -1,3 +1,4 @@
+import EventLoop
 import HTTP
 import HTTPServer
 import JSONText
@@ -59,30 +60,52 @@ struct FilteredListEndpoint: Sendable {
       filter.skip = Int64(page.page - 1) * Int64(page.size)
     }
     let wanted = filter
-    if relation != nil { try await requireWhole(kind.other, request, person, token) }
+    var wish = Wish(request)
+    var other: Delivery<StoredList>?
+    if relation != nil {
+      let start = System.monotonicNanoseconds()
+      other = try await wholeList(kind.other, wish, request, person, token)
+      wish.spent = .nanoseconds(Int64(clamping: System.monotonicNanoseconds() &- start))
+    }
+    let isFirst = page.page == 1 && parameters.cursor == nil
     let delivery = try await GitHubReads(services: services).deliver(
-      .list(kind, person), wish: Wish(request), life: services.mirror.timeToLive.list,
+      .list(kind, person), wish: wish, life: services.mirror.timeToLive.list,
       location: { "\(services.settings.publicURL)\(path(of: request, $0))" }, person: { $0.list.owner },
       standing: { (filtered: FilteredList) in
         let list = filtered.list
         if list.ownerState == "gone" { return .missing }
         if let freshness = list.freshness { return .whole(freshness) }
-        // A filter looks at what there is, also while the first walk runs; the coverage says how much that is.
-        return list.walk == nil || wanted.relation != nil ? .missing : .part
+        if list.walk == nil || wanted.relation != nil { return .missing }
+        // A filter looks at what there is, also while the first walk runs; the coverage says how much that is. Whoever wants
+        // more than a look gets the whole: what is still to come may belong before what has been shown.
+        return isFirst ? .part : .missing
       },
       read: { try await services.mirror.list(kind, of: person, matching: wanted, token: token) })
     let filtered = delivery.value
     let cursor = filtered.next.map { services.cursors.encode($0, scope: scope) }
-    var fields = delivery.fields(filtered.list.freshness)
+    var fields = FilteredListEndpoint.fields(delivery, other)
     let links = links(to: filtered, page, parameters, request.target, cursor)
     if !links.isEmpty { fields.append(.link, links.fieldValue) }
     return Part(delivery: delivery, fields: fields, cursor: cursor)
   }
 
+  /// As old as the older of both lists, and as stale as the staler.
+  private static func fields(_ delivery: Delivery<FilteredList>, _ other: Delivery<StoredList>?) -> Fields {
+    var whole = delivery
+    var freshness = delivery.value.list.freshness
+    if let other {
+      whole.take(in: other)
+      freshness = [freshness, other.value.freshness].compactMap { $0 }.max { $0.age < $1.age }
+    }
+    return whole.fields(freshness)
+  }
+
   /// Waits for the first walk of a list as long as the client would, and has a stale list refreshed.
-  private func requireWhole(_ kind: FollowKind, _ request: Request, _ person: Person, _ token: [UInt8]) async throws {
-    _ = try await GitHubReads(services: services).deliver(
-      .list(kind, person), wish: Wish(request), life: services.mirror.timeToLive.list,
+  private func wholeList(
+    _ kind: FollowKind, _ wish: Wish, _ request: Request, _ person: Person, _ token: [UInt8]
+  ) async throws -> Delivery<StoredList> {
+    try await GitHubReads(services: services).deliver(
+      .list(kind, person), wish: wish, life: services.mirror.timeToLive.list,
       location: { "\(services.settings.publicURL)\(path(of: request, $0))" }, person: { $0.owner },
       standing: { (list: StoredList) in
         guard list.ownerState != "gone", list.isComplete, let freshness = list.freshness else { return .missing }
@@ -133,7 +156,7 @@ struct FilteredListEndpoint: Sendable {
     guard !parameters.has("cursor"), let matches = filtered.matches else { return next() }
     let place = target.path.split(separator: "/").dropFirst(3).joined(separator: "/")
     let base = "\(services.settings.publicURL)/github/user/\(filtered.list.ownerID)/\(place)"
-    return page.links(stored: matches, isComplete: true) { number in
+    return page.links(stored: matches, isComplete: filtered.list.freshness != nil) { number in
       var query = target.query
       query.set("page", to: String(number))
       if let order = filtered.order { query.set("walk", to: String(order)) }

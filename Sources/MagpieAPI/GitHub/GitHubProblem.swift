@@ -1,5 +1,6 @@
 import HTTP
 import Magpie
+import Postgres
 
 /// The ways in which mirrored data can be missing.
 enum GitHubProblem {
@@ -75,6 +76,9 @@ enum GitHubProblem {
         ? "\(service)'s limit for this server is reached; what is asked for will be fetched when it opens again."
         : "\(service) takes none of this server's keys; its operator has to see to that.")
     problem.retryAfter = outlook.opensIn.map { max(1, Int($0.components.seconds) + 1) } ?? 60
+    if outlook.isLimiting, let opensIn = outlook.opensIn {
+      problem.upstream = Problem.Upstream(reset: Instant.now.microseconds / 1_000_000 + opensIn.components.seconds + 1)
+    }
     return APIError(problem, fields(job))
   }
 

@@ -66,7 +66,11 @@ struct GitHubReads: Sendable {
       case .missing: break
       }
     }
-    if wish.onlyStored { throw GitHubProblem.notStored }
+    if wish.onlyStored {
+      let absence = try await services.mirror.absence(of: subject)
+      if let place = absence.movedTo { throw GitHubProblem.moved(to: location(place)) }
+      throw absence.fact.map { GitHubProblem.absent($0, subject) } ?? GitHubProblem.notStored
+    }
     return try await fetch(subject, for: account, wish, timing, location, standing, read)
   }
 

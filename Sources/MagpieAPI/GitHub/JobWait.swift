@@ -33,10 +33,8 @@ struct JobWait: Sendable {
         return .obstacle(code: JobWait.code(status), wait: 60)
       case .putOff(let status):
         if let closed = try await closed() { return closed }
+        if let obstacle = JobWait.obstacle(status) { return obstacle }
         let rest = status.startsIn ?? .seconds(1)
-        if status.attempt > 0, rest >= .seconds(1), JobWait.code(status).hasPrefix("upstream/") {
-          return .obstacle(code: JobWait.code(status), wait: Double(rest.components.seconds))
-        }
         _ = try await services.refreshes.news(
           of: ticket, beyond: nil, endsWhenPutOff: false, timeout: min(left(until: end), rest + .milliseconds(50)))
       case .progressed: break
@@ -45,6 +43,20 @@ struct JobWait: Sendable {
       }
       if left(until: end) == .zero { return .timedOut }
     }
+  }
+
+  /// What speaks against a job that nobody waits for; `nil` when nothing does.
+  func hindrance(to ticket: Job.Ticket, account: Int64) async throws -> End? {
+    if let closed = try await closed() { return closed }
+    return try await services.refreshes.status(ticket.id, account: account).flatMap(JobWait.obstacle)
+  }
+
+  /// Whether the upstream has made the last attempt fail, and the next is some time away.
+  private static func obstacle(_ status: Job.Status) -> End? {
+    let rest = status.startsIn ?? .seconds(1)
+    guard status.state == .scheduled, status.attempt > 0, rest >= .seconds(1), code(status).hasPrefix("upstream/")
+    else { return nil }
+    return .obstacle(code: code(status), wait: Double(rest.components.seconds))
   }
 
   private func closed() async throws -> End? {

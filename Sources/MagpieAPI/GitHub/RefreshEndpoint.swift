@@ -20,8 +20,13 @@ struct RefreshEndpoint: Sendable {
     guard let plan = try await services.mirror.refreshPlan(of: person, token: token, isOrder: !isDryRun) else {
       throw APIError.badCredentials
     }
-    if !plan.isKnown, let fact = try await services.mirror.absence(of: .profile(person)).fact {
-      throw GitHubProblem.absent(fact, .profile(person))
+    if !plan.isKnown {
+      let absence = try await services.mirror.absence(of: .profile(person))
+      if let login = absence.movedTo {
+        let path = "/github/users/\(PercentEncoding.encode(login))/refresh"
+        throw GitHubProblem.moved(to: services.settings.publicURL + path + query(of: request))
+      }
+      if let fact = absence.fact { throw GitHubProblem.absent(fact, .profile(person)) }
     }
     if isDryRun { return try await forecast(parts, plan, token) }
     var writer = JSONWriter()
@@ -43,6 +48,10 @@ struct RefreshEndpoint: Sendable {
     writer.endArray()
     writer.endObject()
     return Answers.unstored(writer.bytes, status: .accepted)
+  }
+
+  private func query(of request: Request) -> String {
+    request.target.query.items.isEmpty ? "" : "?\(request.target.query)"
   }
 
   /// Each part once, in the order named.

@@ -147,30 +147,12 @@ struct RepositoryDetail: Sendable {
     _ deliveries: [Delivery<StoredRepository>], _ repository: StoredRepository, _ includes: RepositoryInclusions
   ) -> Fields {
     var whole = deliveries[0]
-    for delivery in deliveries.dropFirst() {
-      if delivery.source.rank > whole.source.rank { whole.source = delivery.source }
-      whole.job = whole.job ?? delivery.job
-      whole.timing.database += delivery.timing.database
-      whole.timing.queue += delivery.timing.queue
-    }
+    for delivery in deliveries.dropFirst() { whole.take(in: delivery) }
     var ages = [repository.state == "ok" ? repository.freshness : repository.stateFreshness]
     if repository.state == "ok" {
       if includes.languages { ages.append(repository.languages?.freshness) }
       if includes.commits { ages.append(repository.emptiness?.freshness ?? repository.commits?.freshness) }
     }
     return whole.fields(ages.compactMap { $0 }.max { $0.age < $1.age })
-  }
-}
-
-extension Delivery.Source {
-  /// Which of several counts for the whole.
-  fileprivate var rank: Int {
-    switch self {
-    case .stored: 0
-    case .refreshed: 1
-    case .fetched: 2
-    case .part: 3
-    case .stale: 4
-    }
   }
 }

@@ -41,6 +41,13 @@ struct RepositoryEndpoint: Sendable {
     let page = try PageRequest(parameters)
     var values: [String: String] = [:]
     for filter in CommitQuery.filters { values[filter] = try parameters.text(filter, maxLength: CommitQuery.maxBytes) }
+    for name in ["since", "until"] {
+      guard let time = values[name], !time.isEmpty else { continue }
+      // GitHub takes a day alone, too.
+      if Timestamp(time) == nil, Timestamp("\(time)T00:00:00Z") == nil {
+        throw APIError.badParameter(name, "must be a time such as 2026-01-31T12:00:00Z")
+      }
+    }
     guard let query = CommitQuery(page: page.page, perPage: page.size, { values[$0] }) else {
       throw APIError.badParameter("sha", "and the other filters must not be longer than \(CommitQuery.maxBytes) bytes")
     }

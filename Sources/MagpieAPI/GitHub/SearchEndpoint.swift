@@ -61,8 +61,12 @@ struct SearchEndpoint: Sendable {
       case .obstacle: reason = "offline"
       case .timedOut: break
       }
-    } else if let outlook = try await services.refreshes.outlook(resource: "search") {
-      reason = outlook.isLimiting ? "rate-limited" : "offline"
+    } else {
+      switch try await JobWait(services: services, resource: "search").hindrance(to: ticket, account: account) {
+      case .closed(let outlook): reason = outlook.isLimiting ? "rate-limited" : "offline"
+      case .obstacle: reason = "offline"
+      case .done, .timedOut, nil: break
+      }
     }
     return try await answer(to: request, query, stored, .stale(reason), ticket.id, timing, token)
   }

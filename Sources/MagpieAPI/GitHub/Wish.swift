@@ -21,8 +21,8 @@ struct Wish {
 
   init(_ request: Request) {
     var fields: Fields = [:]
-    if let value = request[.prefer] { fields.append(.prefer, value) }
-    if let value = request[.cacheControl] { fields.append(.cacheControl, value) }
+    if let value = request[joined: .prefer] { fields.append(.prefer, value) }
+    if let value = request[joined: .cacheControl] { fields.append(.cacheControl, value) }
     let prefer = Prefer(fields)
     let control = CacheControl(fields)
     refreshes = control.noCache

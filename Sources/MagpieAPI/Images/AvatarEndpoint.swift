@@ -24,12 +24,16 @@ struct AvatarEndpoint: Sendable {
     if avatar.isAbsent { throw GitHubProblem.userNotFound }
     var fields: Fields = ["Cache-Status": avatar.isStale ? "magpie; fwd=stale" : "magpie; hit"]
     let wish = Wish(request)
+    var job: Int64?
     if avatar.isStale || wish.refreshes, !wish.onlyStored {
       let wait = avatar.image == nil ? wish.waitForFirst : wish.waitForFresher
       let ticket = try await services.refreshes.request(
         wanted, priority: wait > .zero ? .interactive : .soon, startsOver: wish.refreshes, account: account)
       fields.append("Magpie-Job", "/v1/jobs/\(ticket.id)")
-      if wait > .zero, try await comes(ticket, wait) {
+      job = ticket.id
+      let isUnknown = avatar.image == nil && avatar.login == nil
+      if isUnknown, wish.respondsAsync { throw Accepted(job: ticket.id) }
+      if wait > .zero || isUnknown, try await comes(ticket, wait, isUnknown: isUnknown) {
         guard let again = try await services.images.avatar(wanted, token: token) else { throw APIError.badCredentials }
         (avatar, account) = again
         fields = ["Cache-Status": "magpie; fwd=miss"]
@@ -42,18 +46,24 @@ struct AvatarEndpoint: Sendable {
     }
     guard let login = avatar.login else {
       if avatar.isAbsent { throw GitHubProblem.userNotFound }
-      throw wish.onlyStored ? GitHubProblem.notStored : GitHubProblem.notReady(nil)
+      throw wish.onlyStored ? GitHubProblem.notStored : GitHubProblem.notReady(job)
     }
     return PictureAnswer.drawn(
       Initials.draw(login: login, id: id, size: wanted.size), for: request,
       cacheControl: AvatarEndpoint.initialsCacheControl, fields)
   }
 
-  /// Whether the job ends while the client waits. Nothing else is worth waiting for: there are initials.
-  private func comes(_ ticket: Job.Ticket, _ wait: Duration) async throws -> Bool {
+  /// Whether the job ends while the client waits. If nobody knows whose picture it is, there is nothing to show meanwhile, and
+  /// the upstream must be asked for the person first: what speaks against that is thrown.
+  private func comes(_ ticket: Job.Ticket, _ wait: Duration, isUnknown: Bool) async throws -> Bool {
     let end = System.monotonicNanoseconds() &+ wait.wholeNanoseconds
-    if case .done = try await JobWait(services: services, resource: nil).end(of: ticket, by: end) { return true }
-    return false
+    let waiting = JobWait(services: services, resource: isUnknown ? "core" : nil)
+    switch try await waiting.end(of: ticket, by: end) {
+    case .done: return true
+    case .closed(let outlook) where isUnknown: throw GitHubProblem.closed(outlook, ticket.id)
+    case .obstacle(let code, let wait) where isUnknown: throw GitHubProblem.obstacle(code, wait: wait, ticket.id)
+    case .closed, .obstacle, .timedOut: return false
+    }
   }
 }
 

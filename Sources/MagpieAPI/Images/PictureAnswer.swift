@@ -39,7 +39,7 @@ enum PictureAnswer {
     fields.append(.contentSecurityPolicy, "default-src 'none'; sandbox; frame-ancestors 'none'")
     fields.append(.crossOriginResourcePolicy, readers)
     fields.append(.referrerPolicy, "no-referrer")
-    if let tag, let condition = request[.ifNoneMatch],
+    if let tag, let condition = request[joined: .ifNoneMatch],
       case .notModified = Conditional.evaluate([.ifNoneMatch: condition], etag: tag, method: request.method)
     {
       return Response(.notModified, fields)

@@ -15,7 +15,7 @@ extension GitHub {
     /// A login of 1 to 60 ASCII letters, digits, hyphens and underscores, with or without `[bot]` after it; `nil` for
     /// any other text.
     public init?(_ text: String) {
-      let name = text.hasSuffix("[bot]") ? text.utf8.dropLast(5) : text.utf8[...]
+      let name = text.lowercased().hasSuffix("[bot]") ? text.utf8.dropLast(5) : text.utf8[...]
       let isAllowed = name.allSatisfy { byte in
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true

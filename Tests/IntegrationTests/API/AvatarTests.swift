@@ -252,6 +252,30 @@ import UpstreamSimulator
     }
   }
 
+  @Test func whySomebodyNeverSeenCannotBeShownIsSaid() async throws {
+    try await TestWorld.run(.init(.init("octocat", followers: 3))) { world in
+      let token = try await world.token()
+      let path = "/github/avatars/583231"
+      world.simulator.add(Fault(.status(503), on: "/**"))
+      let gate = world.simulator.hold("/**")
+      let job = try await world.get(path, as: token, [.prefer: "respond-async"])
+      #expect(job.status == 202)
+      let unready = try await world.get(path, as: token, [.prefer: "wait=0"])
+      #expect(unready.status == 504 && unready.code == "mirror/not-ready")
+      #expect(unready["Magpie-Job"] == job[.location])
+      world.simulator.release(gate)
+      let away = try await world.get(path, as: token, [.prefer: "wait=30"])
+      #expect(away.status == 503 && away.code == "upstream/offline", "\(away.status)")
+
+      try await world.sql("UPDATE magpie.credential SET blocked_until = now() + interval '100 s'")
+      let limited = try await world.get(path, as: token, [.prefer: "wait=30"])
+      #expect(limited.status == 503 && limited.code == "upstream/rate-limited")
+      let reset = try #require(try limited.json["upstream"]?["reset"]?.int)
+      let now: Int64 = try await world.value("SELECT extract(epoch FROM now())::bigint")
+      #expect((80...105).contains(reset - now))
+    }
+  }
+
   @Test func manyWhoAskAtOnceAreOneRequest() async throws {
     try await withPicture { world, host, token, id in
       host.answer(Self.png(80, 80))

@@ -102,6 +102,20 @@ import UpstreamSimulator
     }
   }
 
+  @Test func theClientSaysHowOldACardMayBe() async throws {
+    try await TestWorld.run(Self.options()) { world in
+      let token = try await world.token()
+      #expect(try await world.get("/github/users/octocat", as: token).status == 200)
+      try await world.sql("UPDATE magpie.github_user SET profile_validated_at = now() - interval '300 seconds'")
+      let path = "/github/users?logins=octocat"
+      #expect(try statuses(try await world.get(path, as: token, [.cacheControl: "max-age=400"])) == ["ok"])
+      #expect(world.simulator.requestCount == 1)
+      let fresh = try await world.get(path, as: token, [.cacheControl: "max-age=200", .prefer: "wait=30"])
+      #expect(try statuses(fresh) == ["ok"])
+      #expect(world.simulator.requestCount == 2)
+    }
+  }
+
   @Test func aLoginThatWasGivenUpLeadsToItsOwner() async throws {
     try await TestWorld.run(Self.options()) { world in
       let token = try await world.token()

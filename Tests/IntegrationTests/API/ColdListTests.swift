@@ -63,6 +63,33 @@ import UpstreamSimulator
     }
   }
 
+  /// A look at a filtered list takes what there is; whoever goes on from there waits for the whole.
+  @Test func furtherPagesOfAFilterAreOfTheWholeList() async throws {
+    try await TestWorld.run(.init(.init("octocat", followers: 1_240))) { world in
+      let token = try await world.token()
+      let expected = try world.simulator.followers(of: "octocat")
+      world.simulator.hold("/user/*/followers?page=3")
+      _ = try await world.get(Self.path, as: token)
+      await world.simulator.waitUntilHeld()
+      let path = "\(Self.path)?per_page=100&sort=login"
+      let look = try await world.get(path, as: token, [.prefer: "wait=0"])
+      #expect(try look.ids.count == 100)
+      #expect(look.cacheStatus == "magpie; hit; detail=partial")
+      #expect(Set(look.links.keys) == ["next"])
+      for further in ["\(path)&page=2", "\(path)&cursor="] {
+        let answer = try await world.get(further, as: token, [.prefer: "wait=0"])
+        #expect(answer.status == 504 && answer.code == "mirror/not-ready", "\(further)")
+      }
+      let beginnings = ["\(path)&cursor=", try #require(look.links["next"])]
+      async let whole = world.pages(from: beginnings[0], as: token)
+      async let rest = world.pages(from: beginnings[1], as: token)
+      world.simulator.release()
+      let ids = try (try await whole).flatMap { try $0.ids }
+      #expect(ids.count == 1_240 && Set(ids) == Set(expected))
+      #expect(try (try await rest).flatMap { try $0.ids } == Array(ids[100...]))
+    }
+  }
+
   @Test func filterFindsAFollowerOfTheLastPage() async throws {
     try await TestWorld.run(.init(.init("octocat", followers: 1_240))) { world in
       let token = try await world.token()

@@ -126,6 +126,27 @@ import UpstreamSimulator
     }
   }
 
+  @Test func oldLoginLeadsThereAlsoFromTheStoreAloneAndForOrders() async throws {
+    try await TestWorld.run(.init(.init("octocat", followers: 3))) { world in
+      let token = try await world.token()
+      #expect(try await world.get("/github/users/octocat", as: token).status == 200)
+      try world.simulator.rename("octocat", to: "octodog")
+      #expect(try await world.get("/github/users/octodog", as: token).status == 200)
+      let count = world.simulator.requestCount
+      let stored = try await world.get("/github/users/octocat", as: token, [.cacheControl: "only-if-cached"])
+      #expect(stored.status == 301)
+      #expect(stored[.location] == "\(world.servers[0].baseURL)/github/users/octodog")
+      let order = try await world.send(
+        .post, "/github/users/octocat/refresh?dry_run=false", as: token, body: #"{"what": ["profile"]}"#)
+      #expect(order.status == 301)
+      #expect(order[.location] == "\(world.servers[0].baseURL)/github/users/octodog/refresh?dry_run=false")
+      #expect(world.simulator.requestCount == count)
+      // Robots are written in any case, as everybody.
+      #expect(try await world.get("/github/users/Nobody%5BBOT%5D", as: token).status == 404)
+      #expect(world.simulator.requestCount == count + 1)
+    }
+  }
+
   @Test func renameInTheMiddleOfAWalkChangesNothing() async throws {
     try await TestWorld.run(.init(.init("octocat", followers: 250))) { world in
       let token = try await world.token()
