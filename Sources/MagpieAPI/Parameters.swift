@@ -21,10 +21,9 @@ struct Parameters {
     return Swift.min(Int(value) ?? max, max)
   }
 
-  /// One of some words. An empty value asks for nothing.
   func choice<Choice: RawRepresentable & CaseIterable>(_ name: String, of type: Choice.Type) throws(APIError) -> Choice?
   where Choice.RawValue == String {
-    guard let value = query[name], !value.isEmpty else { return nil }
+    guard let value = query[name] else { return nil }
     guard let choice = Choice.allCases.first(where: { $0.rawValue == value }) else {
       throw .badParameter(name, "must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
     }
@@ -33,7 +32,7 @@ struct Parameters {
 
   /// One of some words.
   func choice(_ name: String, of choices: [String]) throws(APIError) -> String? {
-    guard let value = query[name], !value.isEmpty else { return nil }
+    guard let value = query[name] else { return nil }
     guard choices.contains(value) else {
       throw .badParameter(name, "must be one of \(choices.joined(separator: ", "))")
     }
