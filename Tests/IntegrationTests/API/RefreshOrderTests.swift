@@ -60,6 +60,8 @@ import UpstreamSimulator
       #expect(world.simulator.requestCount == 0)
 
       #expect(try await world.get("/github/users/octocat", as: token).status == 200)
+      // The answer comes when the profile is stored, which is before its job is put away.
+      try await world.untilIdle()
       let known = try await world.send(.post, Self.path + "?dry_run=true", as: token, body: body)
       #expect(try known.json["what"]?.elements.map { $0["requests"]?.int } == [1, 3, 1])
       #expect(try known.json["requests"]?.int == 5)
