@@ -1,7 +1,7 @@
 # Everything a person does with this repository. Each target first installs what it needs and finds missing.
 
 .DEFAULT_GOAL := help
-.PHONY: serve demo test check bench stack-test sanitize help need-build need-run need-demo need-clients need-bench
+.PHONY: serve demo test check bench stack-test sanitize help build-tests need-build need-run need-demo need-clients need-bench
 
 SWIFT := .ci/swift
 RELEASE := -c release --static-swift-stdlib
@@ -24,10 +24,14 @@ demo: need-demo ## the same against a simulated GitHub, with an account and a fo
 	@[ -n "$$MAGPIE_DATA" ] || .ci/data-directory
 	@exec .ci/demo $(BIN)
 
-test: need-run need-clients ## every test: unit, integration on a throw-away PostgreSQL, black-box on the built binary
-	@echo "building everything for testing"
-	@$(SWIFT) build --build-tests
+test: need-run ## every test: unit, integration on a throw-away PostgreSQL, black-box on the built binary
+	@$(MAKE) --no-print-directory -j2 need-clients build-tests
 	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) $(SWIFT) test --skip-build --disable-xctest
+
+# Beside the clients: their installer mostly waits for the network.
+build-tests:
+	@echo "building everything for testing"
+	@.ci/build-tests
 
 check: need-run ## format and lint, shell scripts, links in the docs, OpenAPI against the routes, SQL contract
 	@.ci/check

@@ -1,6 +1,9 @@
 // swift-tools-version:6.2
 import PackageDescription
 
+// Every byte that a test sends or gets goes through `JSONText`, whose loops are many times as slow without the optimizer.
+let optimized: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
+
 // A target may import only targets listed above it, and only where the arrow is needed
 // (docs/architecture.md). `LayeringTests` reads this file and the imports and checks both.
 let package = Package(
@@ -19,7 +22,7 @@ let package = Package(
 
     .target(name: "EventLoop", dependencies: ["CLinux"]),
     .target(name: "Postgres", dependencies: ["CLinux", "CLibpq", "CLibcrypto", "EventLoop"]),
-    .target(name: "JSONText"),
+    .target(name: "JSONText", swiftSettings: optimized),
     .target(name: "HTTP", dependencies: ["JSONText"]),
     .target(name: "HTTPServer", dependencies: ["EventLoop", "HTTP"]),
     .target(name: "HTTPClient", dependencies: ["CLibcurl", "EventLoop", "HTTP"]),
@@ -53,7 +56,7 @@ let package = Package(
     .testTarget(name: "LayeringTests"),
     .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"]),
     .testTarget(name: "PostgresTests", dependencies: ["CLibpq", "Postgres", "EventLoop", "TestSupport"]),
-    .testTarget(name: "JSONTextTests", dependencies: ["JSONText"]),
+    .testTarget(name: "JSONTextTests", dependencies: ["JSONText"], swiftSettings: optimized),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP", "JSONText"]),
     .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "EventLoop"]),
     .testTarget(

@@ -88,7 +88,7 @@ public final class SourceGate: Sendable {
     if case .moved = reply.outcome {
       return .ended(.retry(error: "upstream/invalid-answer: a redirect, and none is expected"))
     }
-    return UpstreamVerdict(reply.outcome, credential: grant.credential)
+    return UpstreamVerdict(reply, grant: grant)
   }
 
   /// What has the key in it is passed on to nobody.
@@ -96,10 +96,13 @@ public final class SourceGate: Sendable {
     guard let key = credential?.token.utf8 else { return false }
     return Array(key).withUnsafeBytes { key in
       body.withUnsafeBytes { body in
-        guard body.count >= key.count, let start = body.baseAddress, let wanted = key.baseAddress else { return false }
-        return (0...(body.count - key.count)).contains {
-          body[$0] == key[0] && memcmp(start + $0, wanted, key.count) == 0
+        guard var place = UnsafeRawPointer(body.baseAddress), let wanted = key.baseAddress else { return false }
+        let end = place + body.count
+        while end - place >= key.count, let found = memchr(place, Int32(key[0]), end - place - key.count + 1) {
+          if memcmp(found, wanted, key.count) == 0 { return true }
+          place = UnsafeRawPointer(found) + 1
         }
+        return false
       }
     }
   }
