@@ -122,19 +122,35 @@ public final class Database: Sendable {
     isolation: Transaction.Isolation = .readCommitted, retries: Int = 0,
     _ body: (Transaction) async throws -> Value
   ) async throws -> Value {
+    try await again(retries) {
+      try await pooled { connection in
+        let transaction = Transaction(connection, isolation: isolation)
+        let value: Value
+        do { value = try await body(transaction) } catch {
+          await transaction.rollback()
+          throw error
+        }
+        try await transaction.commit()
+        return value
+      }
+    }
+  }
+
+  /// Runs one statement, a transaction in itself, on a connection that is nobody else's meanwhile: for statements that are too
+  /// slow for others to wait behind them.
+  ///
+  /// - Parameter retries: as for `transaction`.
+  /// - Throws: `PostgresError`. After `connectionLost` or `timeout` whether it happened is unknown.
+  @discardableResult
+  public func pooledQuery(_ query: Query, retries: Int = 0) async throws -> Rows {
+    try await again(retries) { try await pooled { try await $0.query(query) } }
+  }
+
+  private func again<Value>(_ retries: Int, _ body: () async throws -> Value) async throws -> Value {
     var backoff = Backoff()
     while true {
       do {
-        return try await pooled { connection in
-          let transaction = Transaction(connection, isolation: isolation)
-          let value: Value
-          do { value = try await body(transaction) } catch {
-            await transaction.rollback()
-            throw error
-          }
-          try await transaction.commit()
-          return value
-        }
+        return try await body()
       } catch let error as PostgresError where error.isRetryable && backoff.failures < retries {
         try await pause(backoff.next())
       }

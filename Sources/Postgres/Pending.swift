@@ -15,6 +15,8 @@ struct Pending {
   let origin: Origin
   /// Monotonic nanoseconds.
   let deadline: UInt64
+  /// How long its caller waits.
+  let wait: Duration
   /// Prepared along with this execution, or used by it.
   var statement: Statement?
   /// Results that come before the one asked for: of the preludes and of the preparation.

@@ -76,8 +76,9 @@ final class Session: ReadinessHandler, @unchecked Sendable {
   ) {
     let wait = timeout ?? limits.answerTimeout
     var entry = Pending(
-      query: query, preludes: preludes, origin: origin, deadline: loop.now &+ wait.wholeNanoseconds, statement: nil,
-      resultsBefore: 0, isPreparing: false, wasRetried: false, completion: completion, rows: nil, failure: nil)
+      query: query, preludes: preludes, origin: origin, deadline: loop.now &+ wait.wholeNanoseconds, wait: wait,
+      statement: nil, resultsBefore: 0, isPreparing: false, wasRetried: false, completion: completion, rows: nil,
+      failure: nil)
     if let refusal = refusal(of: query, preludes) {
       entry.complete(.failure(refusal(origin)))
     } else {
@@ -220,6 +221,13 @@ final class Session: ReadinessHandler, @unchecked Sendable {
     timer = loop.schedule(after: .milliseconds(100)) { [weak self] in self?.check() }
   }
 
+  /// A caller who waits for longer than others do has said that the server may be silent for as long.
+  private var silenceLimit: Duration {
+    var longest = limits.answerTimeout
+    for position in 0..<pending.count { longest = max(longest, pending.modify(position) { $0.wait } ?? .zero) }
+    return limits.silenceTimeout - limits.answerTimeout + longest
+  }
+
   private func check() {
     timer = nil
     guard isOpen, !pending.isEmpty else { return }
@@ -239,8 +247,8 @@ final class Session: ReadinessHandler, @unchecked Sendable {
       late.complete(.failure(PostgresError(.timeout, "no answer in time", sql: late.query.sql, origin: late.origin)))
       if !isOpen { return }  // the caller may have closed it
     }
-    if now &- lastHeard > limits.silenceTimeout.wholeNanoseconds {
-      return close(PostgresError(.timeout, "the server was silent for \(limits.silenceTimeout)"))
+    if now &- lastHeard > silenceLimit.wholeNanoseconds {
+      return close(PostgresError(.timeout, "the server was silent for \(silenceLimit)"))
     }
     scheduleCheck()
   }
