@@ -77,6 +77,7 @@ final class WorkerPart: Sendable {
           try await gate.register()
           try await media.register()
         },
+        Duty("new-credentials", every: .seconds(5), isForLeader: false) { try await gate.takeOver() },
         Duty("budgets", every: .seconds(5), isForLeader: false) { try await budgetWatch.look() },
         Duty("favorites", every: .seconds(60)) { [database] in
           _ = try await database.query("SELECT magpie.await_favorites(100)")
@@ -102,14 +103,15 @@ final class WorkerPart: Sendable {
     get async { await ServerProcess.answers(database) }
   }
 
-  /// Takes the tokens anew.
+  /// Takes the tokens anew. Those of before are used until the new ones are announced: at once or, should that fail, by the duty
+  /// that looks for them.
   ///
   /// - Throws: `UsageError` when the setting is wrong now, which changes nothing.
   func reload() throws {
     gate.use(try Settings.credentials(settings.githubTokens))
     let gate = gate
     let loop = group.loops[0]
-    Task(executorPreference: loop) { try? await gate.register() }
+    Task(executorPreference: loop) { try? await gate.takeOver() }
   }
 
   func drain(_ time: Duration) async {

@@ -8,7 +8,14 @@ import Testing
 @Suite struct FaultTests {
   @Test func terminatedBackendFailsOnlyItsStatementsAndComesBack() async throws {
     let url = try await TestCluster.database()
-    try await withDatabase(url, configure: { $0.pipelinesPerLoop = 2 }) { database, group in
+    try await withDatabase(
+      url,
+      configure: {
+        $0.pipelinesPerLoop = 2
+        $0.lockTimeout = .seconds(600)
+        $0.statementTimeout = .seconds(600)
+      }
+    ) { database, group in
       try await eventually { database.metrics.pipelinesUp == 2 }
       try await database.pooled { killer in
         // Two statements that wait go to the two pipelines, since the first is silent by the time the second comes; one of
@@ -185,8 +192,9 @@ import Testing
 
   @Test func stoppingFailsWhatIsUnderWay() async throws {
     let url = try await TestCluster.database()
-    try await withDatabase(url) { database in
-      let slow = Task { try await database.query("SELECT pg_sleep(2)") }
+    try await withDatabase(url, configure: { $0.statementTimeout = .seconds(60) }) { database in
+      // Nobody waits for it: the connection is closed on this side.
+      let slow = Task { try await database.query("SELECT pg_sleep(20)") }
       try await eventually { database.metrics.statements == 1 }
       await database.stop()
       let error = await #expect(throws: PostgresError.self) { try await slow.value }
@@ -227,6 +235,24 @@ import Testing
     }
     #expect(error?.kind == .unavailable)
     #expect(error?.message == "setting up the session: role \"no such\"role\" does not exist")
+  }
+
+  @Test func whoIsPatientIsNotCutOffByTheServersSilence() async throws {
+    let url = try await TestCluster.database()
+    try await withDatabase(
+      url,
+      configure: {
+        $0.pooledStatementTimeout = .seconds(2)
+        $0.grace = .milliseconds(500)
+      }
+    ) { database in
+      let answer = try await database.transaction { transaction in
+        try await transaction.query("SELECT set_config('statement_timeout', '0', true)")
+        return try await transaction.query("SELECT 'well' FROM pg_sleep(4)", timeout: .seconds(300))[0]
+          .decode(String.self)
+      }
+      #expect(answer == "well")
+    }
   }
 
   @Test func badConnectionStringIsRefusedWithoutShowingIt() async throws {

@@ -75,6 +75,21 @@ struct ClassificationTests {
         == "limited secondary 60 unnamed")
   }
 
+  @Test("a primary limit that only its words tell is a limit", arguments: [403, 429])
+  func words(status: Int) {
+    func summary(_ message: String, _ fields: Fields = [:]) -> String {
+      profileReply(answer(status, #"{"message":"\#(message)"}"#, fields)).outcome.summary
+    }
+    #expect(summary("API rate limit exceeded for 203.0.113.7.") == "limited secondary 60 unnamed")
+    #expect(summary("API Rate Limit Exceeded") == "limited secondary 60 unnamed")
+    // The window's end is told, and what should be left in it was not there.
+    #expect(summary("API rate limit exceeded for user ID 1.", Self.left) == "limited primary 901 named")
+    #expect(
+      summary("API rate limit exceeded", ["x-ratelimit-reset": "\(newYear + 20)"]) == "limited primary 21 named")
+    guard status == 403 else { return }
+    #expect(summary("No, for the API rate limit exceeded that").hasPrefix("refused forbidden"))
+  }
+
   @Test("a 429 that says nothing is a secondary limit, a 403 that says nothing is none")
   func silence() {
     #expect(profileReply(answer(429)).outcome.summary == "limited secondary 60 unnamed")

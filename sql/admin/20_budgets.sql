@@ -117,8 +117,10 @@ BEGIN
   IF p_outcome = 'limited' THEN
     -- Requests that were under way together are refused together: that is one strike and one wait.
     IF p_block_seconds IS NOT NULL OR c.blocked_until <= v_now THEN
+      -- Without a time of its own: a minute, longer each time, and not before the end of the window that the answer names.
       c.blocked_until := greatest(c.blocked_until, v_now + make_interval(secs => greatest(1, coalesce(p_block_seconds,
-          least(3600, 60 * power(2, least(c.strikes, 6))) * (1 + 0.25 * random())))));
+          greatest(least(3600, 60 * power(2, least(c.strikes, 6))) * (1 + 0.25 * random()),
+                   CASE WHEN p_reset_seconds <= 86400 THEN p_reset_seconds END)))));
       c.strikes := least(c.strikes + (p_block_seconds IS NULL)::int, 100);
     END IF;
   ELSIF p_outcome = 'ok' AND c.blocked_until <= v_now THEN

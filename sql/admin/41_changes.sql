@@ -37,6 +37,15 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION magpie.is_emptied(bigint) IS 'Whether a walk has found nobody in a list that had members.';
 
+-- Whether a walk that has read an empty list would be what later ones are compared with: that is only right for who has nobody.
+CREATE OR REPLACE FUNCTION magpie.is_unseen(p_walk bigint) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT EXISTS (
+    SELECT FROM magpie.walk w
+     WHERE w.id = p_walk AND w.members = 0 AND NOT EXISTS (SELECT FROM magpie.list_watch x WHERE x.listing_id = w.listing_id))
+$$;
+COMMENT ON FUNCTION magpie.is_unseen(bigint) IS 'Whether a walk has found nobody in a list that has no baseline yet.';
+
 -- To be called right after the walk was published. What is new is told at once; whoever is missing becomes a case for a check.
 CREATE OR REPLACE FUNCTION magpie.record_changes(p_walk bigint, p_restricted boolean DEFAULT false) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -44,6 +53,7 @@ DECLARE
   v_walk magpie.walk;
   v_listing magpie.listing;
   v_watch magpie.list_watch;
+  v_before magpie.walk;
   v_gained int := 0;
 BEGIN
   SELECT * INTO STRICT v_walk FROM magpie.walk w WHERE w.id = p_walk AND w.state = 'complete';
@@ -57,8 +67,23 @@ BEGIN
     UPDATE magpie.follow_edge e SET gone_generation = NULL, ended_at = NULL
      WHERE e.listing_id = v_listing.id AND e.gone_generation = v_walk.generation;
     UPDATE magpie.list_watch w SET restricted_at = coalesce(w.restricted_at, now()), walk_id = p_walk WHERE w.listing_id = v_listing.id;
-    UPDATE magpie.github_user u SET state = 'restricted' WHERE u.id = v_listing.owner_id AND u.state = 'ok';
+    -- Who has never shown anybody may as well have nobody: the two look alike.
+    IF v_watch.listing_id IS NOT NULL THEN
+      UPDATE magpie.github_user u SET state = 'restricted' WHERE u.id = v_listing.owner_id AND u.state = 'ok';
+    END IF;
     RETURN;
+  END IF;
+  IF v_watch.listing_id IS NULL AND v_walk.members = 1 THEN
+    -- A single member where the walk before has met nobody is somebody's first. More of them at once are sooner a profile that
+    -- was private and is not any more, of whose members nobody knows since when they are there.
+    SELECT w.* INTO v_before FROM magpie.walk w
+     WHERE w.listing_id = v_listing.id AND w.state = 'complete' AND w.generation < v_walk.generation
+     ORDER BY w.generation DESC LIMIT 1;
+    IF v_before.members = 0 THEN
+      INSERT INTO magpie.list_watch (listing_id, generation, walk_id, seen_at, baseline_at)
+      VALUES (v_listing.id, v_before.generation, v_before.id, v_before.started_at, v_before.finished_at)
+      RETURNING * INTO v_watch;
+    END IF;
   END IF;
   IF v_watch.listing_id IS NULL THEN
     INSERT INTO magpie.list_watch (listing_id, generation, walk_id, seen_at)
@@ -88,6 +113,12 @@ BEGIN
   END IF;
   UPDATE magpie.list_watch w SET generation = v_walk.generation, walk_id = p_walk, seen_at = v_walk.started_at, restricted_at = NULL
    WHERE w.listing_id = v_listing.id;
+  -- What is shown is not private. An empty list shows nothing as long as another one is known to be hidden.
+  UPDATE magpie.github_user u SET state = 'ok'
+   WHERE u.id = v_listing.owner_id AND u.state = 'restricted'
+     AND (v_walk.members > 0 OR NOT EXISTS (
+       SELECT FROM magpie.listing l JOIN magpie.list_watch w ON w.listing_id = l.id
+        WHERE l.owner_id = v_listing.owner_id AND w.restricted_at IS NOT NULL));
   PERFORM magpie.count_changes(v_listing.id, v_listing.member_count, v_gained, 0);
   IF EXISTS (SELECT FROM magpie.follow_check c WHERE c.listing_id = v_listing.id)
      OR NOT EXISTS (SELECT FROM magpie.list_order o WHERE o.listing_id = v_listing.id AND o.walk_id = p_walk AND o.replaced_at IS NULL) THEN
@@ -119,14 +150,21 @@ BEGIN
   SELECT s.listing_id, s.member_id, s.login, 'unfollowed', s.finding, s.seen_at, s.checked_at
     FROM settled s ORDER BY s.checked_at, s.member_id;
   GET DIAGNOSTICS v_lost = ROW_COUNT;
-  IF v_lost > 0 THEN PERFORM magpie.count_changes(p_listing, v_members, 0, v_lost); END IF;
+  IF v_lost > 0 THEN
+    PERFORM magpie.count_changes(p_listing, v_members, 0, v_lost);
+    -- Until now they counted as members, to whom people of the other list stand in a relation.
+    UPDATE magpie.list_order o SET replaced_at = now()
+      FROM magpie.listing l JOIN magpie.listing x ON x.owner_id = l.owner_id AND x.id <> l.id
+     WHERE l.id = p_listing AND o.listing_id = x.id AND o.relation <> 'all' AND o.replaced_at IS NULL;
+  END IF;
   RETURN v_lost;
 END $$;
 COMMENT ON FUNCTION magpie.settle_checks(bigint, text) IS
   'Makes events of findings, given the login that the owner has by now, and answers how many.';
 
 GRANT EXECUTE ON FUNCTION magpie.rejoin_members(bigint, bigint[]), magpie.count_changes(bigint, bigint, int, int),
-  magpie.is_emptied(bigint), magpie.record_changes(bigint, boolean), magpie.settle_checks(bigint, text) TO magpie_worker;
+  magpie.is_emptied(bigint), magpie.is_unseen(bigint), magpie.record_changes(bigint, boolean),
+  magpie.settle_checks(bigint, text) TO magpie_worker;
 
 DROP VIEW IF EXISTS admin.follower_changes;
 CREATE VIEW admin.follower_changes WITH (security_invoker = true) AS

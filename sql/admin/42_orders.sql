@@ -4,12 +4,30 @@
 -- another walk than the one that is shown is no use to them.
 SET LOCAL ROLE magpie_owner;
 
+-- The pages of a walk do not tell alone: whoever it has missed because the list moved, and whom a private profile hides, has not
+-- left. Who is still to be looked at counts as a member, since nobody may say "does not follow back" of them yet.
+CREATE OR REPLACE FUNCTION magpie.is_member(p_listing bigint, p_generation int, p_member bigint) RETURNS boolean
+-- Asked for each of hundreds of thousands: without a search path of its own it becomes part of the query, and OFFSET 0 has each
+-- looked up.
+LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM magpie.follow_edge e
+                  WHERE e.listing_id = p_listing AND e.member_id = p_member AND e.first_generation <= p_generation
+                    AND (e.gone_generation IS NULL OR e.gone_generation > p_generation) OFFSET 0)
+      OR EXISTS (SELECT FROM magpie.follow_check c WHERE c.listing_id = p_listing AND c.member_id = p_member OFFSET 0)
+$$;
+COMMENT ON FUNCTION magpie.is_member(bigint, int, bigint) IS
+  'Whether somebody was in a list at a generation, as far as is known: met, and not found to have left.';
+GRANT EXECUTE ON FUNCTION magpie.is_member(bigint, int, bigint) TO magpie_app, magpie_worker, magpie_admin;
+
 -- Makes orders of one list: all of it, or its relation to the other, from the walks named.
 CREATE OR REPLACE FUNCTION magpie.make_orders(p_listing bigint, p_walk bigint, p_other_walk bigint) RETURNS void
 -- Each member is looked up, which OFFSET 0 and no scans of whole tables see to: a planner that still takes the tables for empty
 -- would read all of them for each of 300,000, or go through the pages for each person that it knows.
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+  v_other magpie.walk;
 BEGIN
+  SELECT * INTO v_other FROM magpie.walk w WHERE w.id = p_other_walk;
   UPDATE magpie.list_order o SET replaced_at = now()
    WHERE o.listing_id = p_listing AND o.replaced_at IS NULL AND (o.relation = 'all') = (p_other_walk IS NULL);
   INSERT INTO magpie.list_order (listing_id, relation, sort, walk_id, other_walk_id, members)
@@ -20,8 +38,7 @@ BEGIN
   WITH member AS MATERIALIZED (
     SELECT m.id, p.page, m.n, coalesce(u.login_key, '') COLLATE "C" AS login, coalesce(e.first_seen_at, u.first_seen_at) AS seen,
            CASE WHEN p_other_walk IS NULL THEN 'all'
-                WHEN m.id IN (SELECT o FROM magpie.walk_page q, unnest(q.members) AS o WHERE q.walk_id = p_other_walk) THEN 'mutual'
-                ELSE 'not_back' END AS relation
+                WHEN magpie.is_member(v_other.listing_id, v_other.generation, m.id) THEN 'mutual' ELSE 'not_back' END AS relation
       FROM magpie.walk_page p CROSS JOIN unnest(p.members) WITH ORDINALITY AS m(id, n)
       CROSS JOIN LATERAL (SELECT u.login_key, u.first_seen_at FROM magpie.github_user u WHERE u.id = m.id OFFSET 0) AS u
       LEFT JOIN LATERAL (

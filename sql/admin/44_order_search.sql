@@ -38,10 +38,7 @@ BEGIN
              AND CASE WHEN v_generation IS NULL THEN e.gone_generation IS NULL
                       ELSE e.first_generation <= v_generation AND (e.gone_generation IS NULL OR e.gone_generation > v_generation) END
            LIMIT 1) e ON true
-       WHERE p_order.relation = 'all' OR (p_order.relation = 'mutual') = EXISTS (
-          SELECT FROM magpie.follow_edge o
-           WHERE o.listing_id = v_other.listing_id AND o.member_id = f.id AND o.first_generation <= v_other.generation
-             AND (o.gone_generation IS NULL OR o.gone_generation > v_other.generation))),
+       WHERE p_order.relation = 'all' OR (p_order.relation = 'mutual') = magpie.is_member(v_other.listing_id, v_other.generation, f.id)),
     part AS (
       SELECT m.id, m.seen, CASE WHEN v_by_login THEN m.login ELSE m.seen::text END AS key,
              row_number() OVER (ORDER BY

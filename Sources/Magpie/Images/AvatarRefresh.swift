@@ -19,6 +19,7 @@ public struct AvatarRefresh: JobHandler {
   }
 
   private struct Known {
+    /// Empty when the person only stands in a link so far.
     var url: String
     /// What is stored is of that address.
     var validators: Validators?
@@ -29,13 +30,18 @@ public struct AvatarRefresh: JobHandler {
     guard let request = job.subject.flatMap(AvatarRequest.init(subject:)) else {
       return .discard(error: "jobs/bad-subject: no picture")
     }
+    // As if there were no such person, and without a request that would tell of them.
+    if try await PersonStore.isForgotten(request.id, in: database) {
+      return try await PersonStore.endAsAbsent(.id(request.id), job, in: database)
+    }
     var known = try await find(request)
-    if known == nil {
+    if known?.url.isEmpty ?? true {
       if let result = try await meet(request.id, job) { return result }
       known = try await find(request)
     }
-    guard let known else { return try await fail(request, "", "no address", job) }
-    guard let url = PictureAddress.sized(known.url, pixels: request.size.rawValue) else {
+    // Forgotten while they were asked for: nothing can be noted of a picture that is nobody's.
+    guard let known else { return try await PersonStore.endAsAbsent(.id(request.id), job, in: database) }
+    guard !known.url.isEmpty, let url = PictureAddress.sized(known.url, pixels: request.size.rawValue) else {
       return try await fail(request, known.url, "no address", job)
     }
     switch try await pictures.fetch(url, validators: known.validators) {
@@ -60,6 +66,7 @@ public struct AvatarRefresh: JobHandler {
     }
   }
 
+  /// `nil` when nobody is stored under the id.
   private func find(_ request: AvatarRequest) async throws -> Known? {
     let rows = try await database.query(
       """
@@ -72,8 +79,7 @@ public struct AvatarRefresh: JobHandler {
     guard let row = rows.first else { return nil }
     let (url, etag, modified) = try row.decode((String, String?, String?).self)
     let validators = etag == nil && modified == nil ? nil : Validators(etag: etag, lastModified: modified)
-    // Whoever only stands in a link has no address yet.
-    return url.isEmpty ? nil : Known(url: url, validators: validators)
+    return Known(url: url, validators: validators)
   }
 
   /// Asks who somebody is. `nil` when that is stored now.
@@ -83,6 +89,7 @@ public struct AvatarRefresh: JobHandler {
     switch verdict {
     case .ended(let result): return result
     case .answered(.ok(let profile, let validators), let credential):
+      guard profile.id == id else { return .retry(error: "upstream/invalid-answer: somebody else's profile") }
       try await job.step(in: database, checkpoint: nil) { transaction in
         try await PersonStore.store(profile, validators, credential: credential, in: transaction)
       }

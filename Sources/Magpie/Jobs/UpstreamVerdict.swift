@@ -8,12 +8,16 @@ enum UpstreamVerdict<Answer: Sendable>: Sendable {
   /// Not now, or never: how the job should end.
   case ended(JobResult)
 
-  /// What an answer means for the job.
-  init(_ outcome: Outcome<Answer>, credential: String) {
-    switch outcome {
-    case .ok, .notModified, .moved, .gone: self = .answered(outcome, credential: credential)
-    case .limited(let limit): self = .ended(.snooze(.seconds(limit.seconds)))
-    case .unauthorized: self = .ended(.snooze(.milliseconds(10)))  // with another credential, if there is one
+  /// What a reply means for the job, once the budgets have been told of it.
+  init(_ reply: Reply<Answer>, grant: Budgets.Grant) {
+    switch reply.outcome {
+    case .ok, .notModified, .moved, .gone: self = .answered(reply.outcome, credential: grant.credential)
+    case .limited(let limit):
+      // The gate is closed by now. It knows all credentials and their times, so that the job is to ask there at once. Only the
+      // limit of another resource leaves it open.
+      let isClosed = limit.kind == .secondary || reply.budget.map { $0.resource == grant.resource } ?? true
+      self = .ended(.snooze(isClosed ? atOnce : .seconds(limit.seconds)))
+    case .unauthorized: self = .ended(.snooze(atOnce))  // with another credential, if there is one
     case .transient(let status, let retryAfter):
       self = .ended(
         .retry(
@@ -37,12 +41,17 @@ enum UpstreamVerdict<Answer: Sendable>: Sendable {
   /// There was no leave to ask.
   init(_ refusal: Budgets.Refusal, _ delay: Duration?) {
     switch refusal {
-    case .disabled, .none:
+    // Another process, or an administrator, has to do with the credentials just now. They are announced again and again.
+    case .none: self = .ended(.snooze(delay ?? .seconds(2)))
+    case .disabled:
       self = .ended(.retry(after: delay ?? .seconds(60), error: "upstream/unauthorized: no credential is good"))
     default: self = .ended(.snooze(delay ?? .seconds(60)))
     }
   }
 }
+
+/// How long a job is put off that may go on at the gate.
+private let atOnce = Duration.milliseconds(10)
 
 extension Budgets.Answer {
   /// What a reply says about the budget.
@@ -57,7 +66,11 @@ extension Budgets.Answer {
     switch reply.outcome {
     case .limited(let limit):
       outcome = limit.kind == .primary ? .spent : .limited
-      if limit.kind == .primary { reset = reset ?? .seconds(limit.seconds) }
+      if limit.kind == .primary {
+        // Whatever the figure says: it was refused.
+        remaining = 0
+        reset = reset ?? .seconds(limit.seconds)
+      }
       if limit.kind == .secondary, limit.isNamed { blockedFor = .seconds(limit.seconds) }
     case .unauthorized: outcome = .unauthorized
     default: break

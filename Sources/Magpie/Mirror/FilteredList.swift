@@ -47,6 +47,9 @@ public struct FilteredList: Sendable {
 
   /// Sorts the pages that readers see: those of the last complete walk, or, before there is one, those that the first walk has
   /// read so far. For lists whose orders are not prepared yet.
+  ///
+  /// OFFSET 0 has each member looked up: a planner that does not know yet how long the list is would go through all of it for
+  /// each of them.
   static func query(_ kind: FollowKind, of person: Person, _ filter: ListFilter, token: [UInt8]) -> Query {
     let order = order(filter.sort)
     let direction = filter.sort.isDescending ? " DESC" : ""
@@ -69,25 +72,27 @@ public struct FilteredList: Sendable {
     var condition: Query = ""
     if let relation = filter.relation {
       condition = """
-        \(fragment: condition) AND (m.id IN (
-          SELECT o FROM other x JOIN magpie.walk_page q ON q.walk_id = x.walk_id, unnest(q.members) AS o)) = \(relation == .mutual)
+        \(fragment: condition) AND coalesce(magpie.is_member(o.listing_id, o.generation, m.id), false) = \(relation == .mutual)
         """
     }
     return """
       \(fragment: StoredList.head(kind.rawValue, of: person, walk: nil, token: token)),
       other AS MATERIALIZED (
-        SELECT x.walk_id, w.members, w.expected, x.generation
+        SELECT x.id AS listing_id, w.members, w.expected, x.generation
           FROM head h JOIN magpie.listing x ON x.owner_id = h.owner_id AND x.kind = \(kind.other.rawValue)
           LEFT JOIN magpie.walk w ON w.id = x.walk_id),
       ranked AS MATERIALIZED (
         SELECT u.id, \(unsafe: order.key) AS key, coalesce(e.first_seen_at, u.first_seen_at) AS seen, \(fragment: hit) AS hit,
                row_number() OVER (ORDER BY \(unsafe: order.key)\(unsafe: direction), u.id\(unsafe: direction)) AS rank
-          FROM head h
+          FROM head h LEFT JOIN other o ON true
           CROSS JOIN LATERAL (
             SELECT t.id, min(p.page * 100000::bigint + t.n) AS place
               FROM magpie.walk_page p, unnest(p.members) WITH ORDINALITY AS t(id, n) WHERE p.walk_id = h.walk_id GROUP BY t.id) m
-          JOIN magpie.github_user u ON u.id = m.id
-          LEFT JOIN magpie.follow_edge e ON e.listing_id = h.listing_id AND e.member_id = m.id AND e.gone_generation IS NULL
+          CROSS JOIN LATERAL (
+            SELECT u.id, u.login_key, u.first_seen_at, u.search FROM magpie.github_user u WHERE u.id = m.id OFFSET 0) u
+          LEFT JOIN LATERAL (
+            SELECT e.first_seen_at FROM magpie.follow_edge e
+             WHERE e.listing_id = h.listing_id AND e.member_id = m.id AND e.gone_generation IS NULL OFFSET 0) e ON true
          WHERE true\(fragment: condition)),
       matching AS MATERIALIZED (SELECT * FROM ranked r WHERE r.hit),
       part AS MATERIALIZED (

@@ -195,7 +195,7 @@ public struct Mirror: Sendable {
     let favorites = query.kind == .users ? "github-user" : "github-repo"
     return try StoredSearch.read(
       await database.query(
-        StoredSearch.query(query, favorites: favorites, life: timeToLive.search, token: token)))
+        StoredSearch.query(query, favorites: favorites, timeToLive, token: token)))
   }
 
   /// What is stored and begins with what a search is for; `nil` when the search is no plain text.

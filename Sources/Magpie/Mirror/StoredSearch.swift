@@ -21,6 +21,14 @@ public struct StoredSearch: Sendable {
     let row: Int
   }
 
+  /// Seconds for which it is an answer. What the upstream had no time to end is soon asked anew, as is what it has refused.
+  public func life(_ timeToLive: TimeToLive) -> Double {
+    if refusal != nil { return timeToLive.negative }
+    return isIncomplete ? StoredSearch.incompleteLife(timeToLive) : timeToLive.search
+  }
+
+  private static func incompleteLife(_ timeToLive: TimeToLive) -> Double { min(timeToLive.negative, timeToLive.search) }
+
   /// Items on the page, without those that an earlier page has shown.
   public var ids: [Int64] { items.map(\.id) }
 
@@ -38,7 +46,7 @@ public struct StoredSearch: Sendable {
 
   /// The first row tells of the page, and is there for whoever is somebody; then come the items. An item that stands on an
   /// earlier page which is still fresh is left out: the upstream's order changes between requests.
-  static func query(_ query: SearchQuery, favorites kind: String, life: Double, token: [UInt8]) -> Query {
+  static func query(_ query: SearchQuery, favorites kind: String, _ timeToLive: TimeToLive, token: [UInt8]) -> Query {
     let key = query.key
     let page = Int32(query.page)
     return """
@@ -49,7 +57,8 @@ public struct StoredSearch: Sendable {
            WHERE me.account_id IS NOT NULL AND s.search_key = \(key) AND s.page = \(page) LIMIT 1) s),
       earlier AS MATERIALIZED (
         SELECT i AS id FROM magpie.search_page s, unnest(s.ids) AS i
-         WHERE s.search_key = \(key) AND s.page < \(page) AND s.validated_at > now() - make_interval(secs => \(life)))
+         WHERE s.search_key = \(key) AND s.page < \(page) AND s.validated_at > now() - make_interval(secs =>
+           CASE WHEN s.is_incomplete THEN \(incompleteLife(timeToLive)) ELSE \(timeToLive.search) END))
       SELECT a.refusal, NULL::bigint, NULL::bigint, NULL::text[], me.account_id, a.status, a.total_count, a.is_incomplete,
              a.fetched_at, a.validated_at, extract(epoch FROM now() - a.validated_at)::float8
         FROM me LEFT JOIN answer a ON true WHERE me.account_id IS NOT NULL

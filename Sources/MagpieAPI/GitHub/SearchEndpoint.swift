@@ -27,7 +27,7 @@ struct SearchEndpoint: Sendable {
     case .unknown(let asker): account = asker
     case .found(let stored, let asker):
       account = asker
-      let life = stored.refusal == nil ? services.mirror.timeToLive.search : services.mirror.timeToLive.negative
+      let life = stored.life(services.mirror.timeToLive)
       let isFresh = stored.freshness.age <= min(life, wish.maxAge ?? life) && !wish.refreshes
       if isFresh || wish.onlyStored {
         return try await answer(to: request, query, stored, .stored, nil, timing, token)

@@ -57,12 +57,14 @@ extension GitHub {
     if let reason = body.blockReason { return .refused(.blocked(reason: reason)) }
     if answer.fields["x-github-sso"]?.lowercased().hasPrefix("required") == true { return .refused(.singleSignOn) }
     if let seconds = answer.retryAfter { return .limited(Limit(.secondary, seconds: seconds, isNamed: true)) }
-    if budget?.remaining == 0 {
+    // What stands before GitHub may leave out how much remains, or have a figure of its own; the words are plain.
+    if budget?.remaining == 0 || body.isAboutPrimaryLimit && budget?.secondsToReset != nil {
       let seconds = budget?.secondsToReset
       // A second more, as the window's end is told in whole seconds.
       return .limited(Limit(.primary, seconds: seconds.map { $0 + 1 } ?? unnamedRest, isNamed: seconds != nil))
     }
-    if body.isAboutSecondaryLimit || answer.status == 429 {
+    // Words alone do not say which resource is spent, so that the credential rests as for a secondary limit.
+    if body.isAboutSecondaryLimit || body.isAboutPrimaryLimit || answer.status == 429 {
       let seconds = max(unnamedRest, budget?.secondsToReset ?? 0)
       return .limited(Limit(.secondary, seconds: seconds, isNamed: false))
     }

@@ -24,6 +24,9 @@ extension GitHub {
       }
     }
 
+    /// Whether the words are those of a primary limit: whom it is about comes behind them.
+    var isAboutPrimaryLimit: Bool { message?.lowercased().hasPrefix("api rate limit exceeded") == true }
+
     /// Whether the words or the linked page are about a secondary limit, by its present or its former name.
     var isAboutSecondaryLimit: Bool {
       let words = message?.lowercased() ?? ""

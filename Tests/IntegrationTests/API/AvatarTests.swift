@@ -252,6 +252,37 @@ import UpstreamSimulator
     }
   }
 
+  /// Nothing can be noted of a picture that is nobody's, and whoever was forgotten is not asked for either.
+  @Test(arguments: [true, false])
+  func somebodyForgottenIsNobodyAndIsNotAskedFor(wasSeen: Bool) async throws {
+    try await TestWorld.run(.init(.init("octocat", followers: 1))) { world in
+      let token = try await world.token()
+      if wasSeen { #expect(try await world.get("/github/users/octocat", as: token).status == 200) }
+      let _: Bool = try await world.value("SELECT admin.forget_subject('github-user', 583231)")
+      let count = world.simulator.requestCount
+      let answer = try await world.get("/github/avatars/583231", as: token, [.prefer: "wait=30"])
+      #expect(answer.status == 404 && answer.code == "github/user-not-found", "\(answer.text)")
+      #expect(world.simulator.requestCount == count)
+      #expect(try await world.value("SELECT count(*) FROM magpie.job") == Int64(0))
+    }
+  }
+
+  /// Forgotten by an administrator while GitHub is asked who they are.
+  @Test func somebodyForgottenMeanwhileIsNobody() async throws {
+    try await TestWorld.run(.init(.init("octocat", followers: 1))) { world in
+      let token = try await world.token()
+      world.simulator.hold("/user/583231")
+      async let asked = world.get("/github/avatars/583231", as: token, [.prefer: "wait=30"])
+      await world.simulator.waitUntilHeld()
+      let _: Bool = try await world.value("SELECT admin.forget_subject('github-user', 583231)")
+      world.simulator.release()
+      let answer = try await asked
+      #expect(answer.status == 404 && answer.code == "github/user-not-found", "\(answer.text)")
+      #expect(world.simulator.count("/user/583231") == 1)
+      #expect(try await world.value("SELECT count(*) FROM magpie.github_user") == Int64(0))
+    }
+  }
+
   @Test func whySomebodyNeverSeenCannotBeShownIsSaid() async throws {
     try await TestWorld.run(.init(.init("octocat", followers: 3))) { world in
       let token = try await world.token()

@@ -162,6 +162,28 @@ import UpstreamSimulator
     }
   }
 
+  /// One wrong 404, and the person is there under that very login: that is no absence, whatever comes of the rest.
+  @Test(arguments: ["", "/followers", "/repos"])
+  func notFoundOnceIsNoAbsenceOfALoginThatIsThere(part: String) async throws {
+    try await TestWorld.run(.init(.init("octocat", followers: 3))) { world in
+      let token = try await world.token()
+      for path in ["", "/followers", "/repos"] {
+        #expect(try await world.get("/github/users/octocat\(path)", as: token).status == 200)
+      }
+      try await world.untilIdle()
+      world.simulator.add(Fault(.notFound, on: PathPattern("/users/octocat\(part)"), times: 1))
+      // The walk that begins anew does not come far.
+      if !part.isEmpty { world.simulator.add(Fault(.status(502), on: PathPattern("/user/*\(part)"))) }
+      let answer = try await world.get("/github/users/octocat\(part)", as: token, Self.wish)
+      #expect(answer.status == 200, "\(answer.text)")
+      #expect(try await world.value("SELECT count(*) FROM magpie.upstream_fact") == Int64(0))
+      for path in ["", "/followers", "/repos"] {
+        let stored = try await world.get("/github/users/octocat\(path)", as: token, [.cacheControl: "only-if-cached"])
+        #expect(stored.status == 200, "\(path)")
+      }
+    }
+  }
+
   @Test(arguments: [0, 30, 150], [0, 40, 130])
   func loginTakenOverIsTheNewPerson(before: Int, after: Int) async throws {
     try await TestWorld.run(.init(.init("octocat", followers: before, following: 5))) { world in

@@ -57,12 +57,15 @@ import UpstreamSimulator
   @Test func manyWhoSearchAtOnceAreOneRequest() async throws {
     try await TestWorld.run(Self.options { $0.servers = 3 }) { world in
       let token = try await world.token()
+      world.simulator.hold("/search/users")
       try await withThrowingTaskGroup(of: Int.self) { group in
         for number in 0..<30 {
           group.addTask {
             try await world.get("/github/search/users?q=octo", as: token, [.prefer: "wait=30"], to: number % 3).status
           }
         }
+        try await world.untilWaiting(30)
+        world.simulator.release()
         for try await status in group { #expect(status == 200) }
       }
       #expect(world.simulator.requestCount == 1)
@@ -263,6 +266,43 @@ import UpstreamSimulator
       let local = try #require(try part.json["items"]).elements.map { $0["magpie"]?["local"]?.bool == true }
       #expect(local == [false, true, true])
       #expect(try await world.value("SELECT count(*) FROM magpie.github_user WHERE state = 'ok'") == 3)
+    }
+  }
+
+  /// sourcegraph#3363: what GitHub had no time to end is soon asked anew, and does not hide others for long.
+  @Test func anIncompleteSearchIsKeptForAShortWhile() async throws {
+    try await TestWorld.run(Self.options()) { world in
+      let token = try await world.token()
+      let path = "/github/search/users?q=octo"
+      world.simulator.add(Fault(.incompleteSearch, on: "/search/users", times: 1))
+      let part = try await world.get(path, as: token)
+      #expect(try part.json["incomplete_results"]?.bool == true)
+      #expect(try await world.get(path, as: token).cacheStatus == "magpie; hit")
+      #expect(world.simulator.requestCount == 1)
+      // On the next page stands whom the first has shown, which is no news as long as that page is an answer.
+      let second = "/github/search/users?q=sven&per_page=10&page=2"
+      _ = try await world.get("/github/search/users?q=sven&per_page=10", as: token)
+      _ = try await world.get(second, as: token)
+      try await world.sql(
+        """
+        UPDATE magpie.search_page s SET is_incomplete = true, ids = o.ids, documents = o.documents
+          FROM magpie.search_page o WHERE s.query = 'sven' AND s.page = 1 AND o.search_key = s.search_key AND o.page = 2
+        """)
+      #expect(try Self.logins(try await world.get(second, as: token)).isEmpty)
+
+      let count = world.simulator.requestCount
+      try await world.sql(
+        "UPDATE magpie.search_page SET validated_at = now() - interval '61 seconds' WHERE is_incomplete")
+      #expect(try Self.logins(try await world.get(second, as: token)).count == 10)
+      let stale = try await world.get(path, as: token)
+      #expect(stale.cacheStatus == "magpie; fwd=stale; detail=refreshing")
+      try await world.untilIdle()
+      #expect(world.simulator.requestCount == count + 1)
+      let whole = try await world.get(path, as: token)
+      #expect(try whole.json["incomplete_results"]?.bool == false && whole.cacheStatus == "magpie; hit")
+      // A whole one is an answer for longer.
+      try await world.sql("UPDATE magpie.search_page SET validated_at = now() - interval '61 seconds'")
+      #expect(try await world.get(path, as: token).cacheStatus == "magpie; hit")
     }
   }
 

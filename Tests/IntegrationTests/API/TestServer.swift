@@ -23,6 +23,8 @@ final class TestServer: Sendable {
   let hub: StreamHub
   let table: RouteTable
   private let api: API
+  /// Requests that wait for jobs now.
+  var waiting: Int { waiter.count }
 
   init(_ url: String, _ upstream: String, _ options: TestWorld.Options) async throws {
     group = try EventLoopGroup(count: 1, name: "api")

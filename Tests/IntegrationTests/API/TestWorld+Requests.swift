@@ -93,14 +93,23 @@ extension TestWorld {
   /// A statement, as the owner.
   func sql(_ query: Query) async throws { try await owner.query(query) }
 
-  /// Lets jobs that wait for their next attempt begin now.
+  /// Lets jobs that wait for their next attempt begin now. Nothing may be held back: a run under way is waited for, since it
+  /// would put its job off once more.
   func makeJobsDue() async throws {
+    try await eventually("no run is under way") {
+      try await value("SELECT count(*) FROM magpie.job WHERE state = 'running'") == Int64(0)
+    }
     try await sql("UPDATE magpie.job SET available_at = now() WHERE state = 'scheduled'")
   }
 
   /// What went wrong with the jobs that are left, for messages.
   func jobErrors() async throws -> [String] {
     try await owner.query("SELECT coalesce(j.errors::text, '') FROM magpie.job j").decode(String.self)
+  }
+
+  /// Waits until that many requests wait for jobs, at all servers together. Who comes later may find the job gone.
+  func untilWaiting(_ count: Int) async throws {
+    try await eventually("\(count) requests wait") { servers.reduce(0) { $0 + $1.waiting } == count }
   }
 
   /// Waits until no job is left.

@@ -1,5 +1,6 @@
 import EventLoop
 import HTTP
+import TestSupport
 import Testing
 import UpstreamSimulator
 
@@ -41,6 +42,14 @@ import UpstreamSimulator
       #expect(seconds >= 1)
       #expect(answer[.retryAfter] == "\(seconds)")
       if code == "upstream/rate-limited" { #expect((50...3_700).contains(seconds)) }
+      // By itself the job would be tried again soon.
+      try await eventually("the job rests for long") {
+        try await world.sql(
+          "UPDATE magpie.job SET available_at = now() + interval '1 hour' WHERE state = 'scheduled'")
+        return try await world.value(
+          "SELECT count(*) FROM magpie.job WHERE state <> 'scheduled' OR available_at < now() + interval '50 minutes'")
+          == Int64(0)
+      }
       // Whoever comes next is told at once, and the upstream is left alone.
       let count = world.simulator.requestCount
       let next = try await world.get(Self.path, as: token, [.prefer: "wait=30"])
@@ -131,13 +140,55 @@ import UpstreamSimulator
     }
   }
 
+  private static func unnamedLimit(_ adjust: (inout TestWorld.Options) -> Void = { _ in }) -> TestWorld.Options {
+    options { options in
+      options.simulator.limits.retryAfter = nil
+      adjust(&options)
+    }
+  }
+
   @Test func secondaryLimitWithoutATimeRestsAMinute() async throws {
-    try await TestWorld.run(Self.options { $0.simulator.limits.retryAfter = nil }) { world in
+    try await TestWorld.run(Self.unnamedLimit { $0.simulator.limits.tellsBudgets = false }) { world in
       let token = try await world.token()
       world.simulator.add(Fault(.secondaryLimit, on: "/**"))
       let answer = try await world.get(Self.path, as: token, [.prefer: "wait=30"])
       #expect(answer.status == 503 && answer.code == "upstream/rate-limited")
-      #expect(try (59...90).contains(#require(try answer.json["retry_after"]?.int)))
+      #expect(try (50...90).contains(#require(try answer.json["retry_after"]?.int)))
+    }
+  }
+
+  /// The later of the two: a minute, and the end of the window that the refusal names.
+  @Test func secondaryLimitWithoutATimeRestsUntilTheWindowsEnd() async throws {
+    try await TestWorld.run(Self.unnamedLimit()) { world in
+      let token = try await world.token()
+      world.simulator.add(Fault(.secondaryLimit, on: "/**"))
+      let answer = try await world.get(Self.path, as: token, [.prefer: "wait=30"])
+      #expect(answer.status == 503 && answer.code == "upstream/rate-limited")
+      #expect(try (3_500...3_700).contains(#require(try answer.json["retry_after"]?.int)))
+    }
+  }
+
+  /// Whatever a refusal says, the job waits for the gate and for nothing else: it is not away longer than the gate is closed.
+  @Test(arguments: [Int?.none, 120], [true, false])
+  func limitedJobWaitsAsLongAsTheGateIsClosed(retryAfter: Int?, tellsBudgets: Bool) async throws {
+    let options = Self.options { options in
+      options.simulator.limits.retryAfter = retryAfter
+      options.simulator.limits.tellsBudgets = tellsBudgets
+    }
+    try await TestWorld.run(options) { world in
+      let token = try await world.token()
+      world.simulator.add(Fault(.secondaryLimit, on: "/**", times: 1))
+      #expect(try await world.get(Self.path, as: token, [.prefer: "wait=30"]).status == 503)
+      // Up to a tenth, or five seconds, are added so that not all come back together.
+      try await eventually("the job waits for the gate") {
+        try await world.value(
+          """
+          SELECT count(*) FROM magpie.job j, magpie.credential c
+           WHERE c.pool = 'github' AND j.state = 'scheduled' AND j.wait_reason = 'snooze' AND j.attempt = 0
+             AND j.available_at BETWEEN c.blocked_until - interval '2 s' AND c.blocked_until + interval '8 s'
+          """) == Int64(1)
+      }
+      #expect(world.simulator.requestCount == 1)
     }
   }
 

@@ -11,9 +11,22 @@ import UpstreamSimulator
 
   /// A list that has been seen whole, pages of five.
   private static func run(
-    followers: Int, following: Int = 3, _ body: @escaping @Sendable (ChangeWorld) async throws -> Void
+    followers: Int, following: Int = 3, isPrivate: Bool = false,
+    _ body: @escaping @Sendable (ChangeWorld) async throws -> Void
   ) async throws {
-    try await ChangeWorld.run(.init("octocat", followers: followers, following: following), body)
+    try await ChangeWorld.run(
+      .init("octocat", followers: followers, following: following), isPrivate: isPrivate, body)
+  }
+
+  private static func newcomers(_ names: String..., in world: ChangeWorld) throws {
+    for (number, name) in names.enumerated() {
+      try world.simulator.add(.init(name, followers: 1, id: Int64(42 + number)))
+      try world.simulator.follow("octocat", by: name)
+    }
+  }
+
+  private static func state(_ world: ChangeWorld) async throws -> String {
+    try await world.world.value("SELECT u.state FROM magpie.github_user u WHERE u.id = 583231")
   }
 
   @Test func firstWalkIsTheBaselineAndMakesNoEvents() async throws {
@@ -26,6 +39,22 @@ import UpstreamSimulator
       #expect(json["next"]?.kind == .null)
       let baseline = try #require(json["baseline_at"]?.string.flatMap { Timestamp($0) })
       #expect(abs(baseline.microseconds - Instant.now.microseconds) < 60_000_000)
+    }
+  }
+
+  @Test func whoHasLeftIsToldThoughTheOrdersCannotBeMade() async throws {
+    try await Self.run(followers: 12) { world in
+      let leaver = try world.simulator.followers(of: "octocat")[7]
+      try world.unfollow(leaver)
+      try await world.order()
+      #expect(try await world.driver.runOne() == .done)
+      try await world.world.sql("ALTER FUNCTION magpie.prepare_orders(bigint) RENAME TO lost")
+      guard case .retry = try await world.driver.runOne() else {
+        Issue.record("the orders were made")
+        return
+      }
+      let login = try #require(world.simulator.login(of: leaver))
+      #expect(try await world.told() == ["\(leaver) unfollowed unfollowed \(login)"])
     }
   }
 
@@ -162,6 +191,31 @@ import UpstreamSimulator
     }
   }
 
+  /// As long as the owner is suspended nobody can be seen to follow them, whether that is noticed or the job must wait then.
+  @Test(arguments: [true, false])
+  func ownerWhoIsAwayDuringTheChecksLosesNobody(isPutOff: Bool) async throws {
+    try await Self.run(followers: 14) { world in
+      let list = try world.simulator.followers(of: "octocat")
+      world.simulator.add(Fault(.dropFirst, on: "/user/*/followers?page=2", times: 1))
+      try await world.order()
+      try await world.driver.runOne()
+      try world.simulator.suspend("octocat")
+      if isPutOff { world.simulator.add(Fault(.secondaryLimit, on: "/user/583231", times: 1)) }
+      try await world.driver.runOne()
+      #expect(world.simulator.count("/users/*/following/octocat") == 1)
+      let findings: Int64 = try await world.world.value(
+        "SELECT count(*) FROM magpie.follow_check c WHERE c.finding IS NOT NULL")
+      #expect(findings == 0)
+      try world.simulator.revive("octocat")
+      try await world.driver.runAll()
+      #expect(try await world.told() == [])
+      // The next walk goes on from there: only the first of all has left.
+      try await world.walk()
+      #expect(try await world.told().map { $0.prefix { $0 != "u" } } == ["\(list[0]) "])
+      #expect(try await world.edges(of: list[5]) == ["1 -"])
+    }
+  }
+
   @Test func refusedChecksGoOnWhereTheyWere() async throws {
     try await Self.run(followers: 14) { world in
       for id in try world.simulator.followers(of: "octocat").prefix(3) { try world.unfollow(id) }
@@ -194,6 +248,170 @@ import UpstreamSimulator
       world.simulator.release()
       try await walked
       #expect(try await world.told().count == 30)
+    }
+  }
+
+  /// GitHub shows a part of a list for some minutes, and the same part twice, while the profile counts everybody.
+  @Test func partOfAListIsNotTheListThoughTwoWalksAgree() async throws {
+    try await Self.run(followers: 60) { world in
+      let list = try world.simulator.followers(of: "octocat")
+      try await world.world.sql("UPDATE magpie.listing SET full_at = NULL")
+      world.simulator.add(Fault(.shortList, on: "/user/*/followers"))
+      try await world.order()
+      guard case .retry(let rest, _)? = try await world.driver.runOne() else {
+        Issue.record("the list is not left alone")
+        return
+      }
+      #expect(try #require(rest) >= .seconds(60))
+      let walks = try await world.world.owner.query("SELECT w.state FROM magpie.walk w ORDER BY w.id")
+      let states: [String] = try walks.decode(String.self)
+      #expect(states == ["complete", "abandoned", "abandoned"])
+      #expect(try await world.get("/github/users/octocat/followers?per_page=100").ids == list)
+      world.simulator.clearFaults()
+      try await world.driver.runAll()
+      #expect(try await world.get("/github/users/octocat/followers?per_page=100").ids == list)
+      #expect(try await world.told() == [])
+      #expect(world.simulator.count("/users/*/following/*") == 0)
+    }
+  }
+
+  /// Should the counter be wrong for good, the list is believed in the end.
+  @Test func walksThatAgreeForLongAreBelievedWhateverTheCounterSays() async throws {
+    try await Self.run(followers: 60) { world in
+      try await world.world.sql("UPDATE magpie.listing SET full_at = NULL")
+      // Of sixty the profile goes on counting those who are suspended.
+      let suspended = try world.simulator.followers(of: "octocat").prefix(30)
+      for id in suspended { try world.simulator.suspend(try #require(world.simulator.login(of: id))) }
+      try await world.walk()
+      #expect(try await world.world.value("SELECT count(*) FROM magpie.walk w WHERE w.state = 'abandoned'") == Int64(5))
+      #expect(try await world.told().count == 30)
+      #expect(
+        try await world.get("/github/users/octocat/followers?per_page=100").ids
+          == world.simulator.followers(of: "octocat"))
+    }
+  }
+
+  @Test func secondWalkThatShowsOthersIsNotAgreement() async throws {
+    try await Self.run(followers: 100) { world in
+      let list = try world.simulator.followers(of: "octocat")
+      for id in list.suffix(50) { try world.unfollow(id) }
+      try await world.order()
+      world.simulator.hold("/user/*/followers?page=4", times: 2)
+      async let walked = world.driver.runOne()
+      await world.simulator.waitUntilHeld()
+      world.simulator.releaseOne()
+      await world.simulator.waitUntilHeld()
+      // Fifty were there in the first walk, and twenty are in the second.
+      for id in list[20..<50] { try world.unfollow(id) }
+      world.simulator.release()
+      guard case .retry? = try await walked else {
+        Issue.record("the list is not left alone")
+        return
+      }
+      #expect(try await world.get("/github/users/octocat/followers?per_page=100").ids == list)
+      #expect(try await world.told() == [])
+      // The next one agrees with that, and so does the counter.
+      try await world.driver.runAll()
+      #expect(try await world.get("/github/users/octocat/followers?per_page=100").ids == Array(list.prefix(20)))
+      #expect(try await world.told().count == 80)
+    }
+  }
+
+  /// Of a private profile nobody can say who follows it: the first walk that shows anybody is the baseline.
+  @Test func privateAtTheFirstLookIsNoBaselineOfNobody() async throws {
+    try await Self.run(followers: 30, isPrivate: true) { world in
+      try await world.walk()
+      let before = try await world.get(Self.path)
+      #expect(before.status == 200)
+      #expect(try before.json["baseline_at"]?.kind == .null)
+      // Whoever knows nobody looks the same.
+      #expect(try await Self.state(world) == "ok")
+      try world.simulator.setPrivate(false, "octocat")
+      try await world.walk()
+      #expect(try await world.get("/github/users/octocat/followers?per_page=100").ids.count == 30)
+      #expect(try await world.told() == [])
+      let gained: Int64 = try await world.world.value(
+        "SELECT coalesce(sum(d.gained), 0)::bigint FROM magpie.follow_day d")
+      #expect(gained == 0)
+      #expect(try await world.get(Self.path).json["baseline_at"]?.string != nil)
+      try Self.newcomers("newbie", in: world)
+      try await world.walk()
+      #expect(try await world.told() == ["42 followed - newbie"])
+    }
+  }
+
+  /// Somebody who knows nobody at all looks private, and is believed to have their first follower when that one comes alone.
+  @Test func firstFollowerOfSomebodyWhoKnewNobodyIsTold() async throws {
+    try await Self.run(followers: 0, following: 0) { world in
+      let start = Instant.now
+      try Self.newcomers("newbie", in: world)
+      try await world.walk()
+      #expect(try await world.told() == ["42 followed - newbie"])
+      let from: Instant = try await world.world.value("SELECT e.observed_from FROM magpie.follow_event e")
+      #expect(from < start)
+      #expect(try await world.world.value("SELECT sum(d.gained)::bigint FROM magpie.follow_day d") == Int64(1))
+    }
+  }
+
+  /// Who follows others and is followed by nobody is not private: that is a list to compare with.
+  @Test func firstFollowersOfSomebodyWhoFollowsOthersAreTold() async throws {
+    try await Self.run(followers: 0, following: 3) { world in
+      #expect(try await world.get(Self.path).json["baseline_at"]?.string != nil)
+      try Self.newcomers("newbie", "second", in: world)
+      try await world.walk()
+      #expect(try await world.told().sorted() == ["42 followed - newbie", "43 followed - second"])
+    }
+  }
+
+  /// GitHub answers with nobody at the very first look, and the profile knows better.
+  @Test func emptyFirstWalkThatTheCounterContradictsIsNoBaseline() async throws {
+    try await Self.run(followers: 0, following: 3) { world in
+      try await world.world.sql("DELETE FROM magpie.list_watch")
+      try Self.newcomers("newbie", "second", in: world)
+      world.simulator.add(Fault(.shortList, on: "/user/*/followers", times: 1))
+      try world.simulator.unfollow("octocat", by: "second")
+      // Half of one is nobody.
+      try await world.walk()
+      #expect(try await world.get("/github/users/octocat/followers").text == "[]")
+      #expect(try await world.world.value("SELECT count(*) FROM magpie.list_watch") == Int64(0))
+      try world.simulator.follow("octocat", by: "second")
+      try await world.walk()
+      #expect(try await world.get("/github/users/octocat/followers").ids.count == 2)
+      #expect(try await world.told() == [])
+    }
+  }
+
+  /// A favorite's state is news on all devices: it changes when something has changed, however often anybody looks.
+  @Test(arguments: [0, 3])
+  func privateProfileIsRestrictedOnceAndUntilItIsNot(following: Int) async throws {
+    try await Self.run(followers: 12, following: following) { world in
+      try await world.walk(.following)
+      let favorite = "/v1/favorites/github-user/583231"
+      #expect(try await world.world.send(.put, favorite, as: world.token).status == 201)
+      func version() async throws -> Int64 {
+        try await world.world.value("SELECT a.version FROM magpie.account a WHERE a.username = 'ann'")
+      }
+      func state() async throws -> String? {
+        try await world.world.get(favorite, as: world.token).json["state"]?.string
+      }
+      let start = try await version()
+      try world.simulator.setPrivate(true, "octocat")
+      for round in 0..<2 {
+        try await world.walk()
+        try await world.walk(.following)
+        // Another profile, and so a whole one and not an unchanged one.
+        try world.simulator.edit("octocat", bio: "Round \(round).")
+      }
+      try await world.walk()
+      #expect(try await state() == "restricted")
+      #expect(try await version() == start + 1)
+      try world.simulator.setPrivate(false, "octocat")
+      for _ in 0..<2 {
+        try await world.walk()
+        try await world.walk(.following)
+      }
+      #expect(try await state() == "ok")
+      #expect(try await version() == start + 2)
     }
   }
 

@@ -12,14 +12,16 @@ struct ChangeWorld: Sendable {
 
   var simulator: Simulator { world.simulator }
 
+  /// - Parameter isPrivate: the profile is, when it is looked at for the first time.
   static func run(
-    _ user: Simulator.Configuration.User, perPage: Int = 5,
+    _ user: Simulator.Configuration.User, perPage: Int = 5, isPrivate: Bool = false,
     _ body: @escaping @Sendable (ChangeWorld) async throws -> Void
   ) async throws {
     var options = TestWorld.Options(user)
     options.hasWorker = false
     options.simulator.limits.core = 1_000_000
     try await TestWorld.run(options) { world in
+      if isPrivate { try world.simulator.setPrivate(true, user.login) }
       let driver = try await JobDriver(world, perPage: perPage)
       let change = ChangeWorld(
         world: world, driver: driver, token: try await world.token(), owner: try world.simulator.id(of: user.login))

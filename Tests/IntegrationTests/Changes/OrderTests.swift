@@ -146,6 +146,58 @@ import UpstreamSimulator
     }
   }
 
+  /// A walk that has missed somebody says nothing about them until they have been looked at.
+  @Test(arguments: [true, false])
+  func whoIsStillToBeLookedAtIsNotSaidToHaveLeft(isPrepared: Bool) async throws {
+    try await Self.run(followers: 30, following: 20) { world in
+      let followers = try world.simulator.followers(of: "octocat")
+      let missed = try #require(try world.simulator.following(of: "octocat").first { followers.contains($0) })
+      let prepare: Query = isPrepared ? "SELECT magpie.prepare_orders(l.id) FROM magpie.listing l" : "SELECT 1"
+      func relation() async throws -> [Bool] {
+        try await world.world.sql("DELETE FROM magpie.list_order")
+        try await world.world.sql(prepare)
+        var found: [Bool] = []
+        for relation in ["mutual", "not_back"] {
+          for text in ["", "&q=\(try #require(world.simulator.login(of: missed)))"] {
+            found.append(
+              try await Self.all(world, "/github/users/octocat/following?relation=\(relation)\(text)").contains(missed))
+          }
+        }
+        return found
+      }
+      #expect(try await relation() == [true, true, false, false])
+      try await world.world.sql(
+        """
+        WITH ended AS (
+          UPDATE magpie.follow_edge e SET gone_generation = l.generation, ended_at = now() FROM magpie.listing l
+           WHERE l.id = e.listing_id AND l.kind = 'followers' AND e.member_id = \(missed) RETURNING e.*)
+        INSERT INTO magpie.follow_check (listing_id, member_id, first_generation, login, seen_at)
+        SELECT listing_id, member_id, first_generation, '', now() FROM ended
+        """)
+      #expect(try await relation() == [true, true, false, false])
+      try await world.world.sql("DELETE FROM magpie.follow_check")
+      #expect(try await relation() == [false, false, true, true])
+    }
+  }
+
+  @Test func whoHasLeftStandsInTheOtherPartAsSoonAsItIsKnown() async throws {
+    try await Self.run(followers: 30, following: 20) { world in
+      let followers = try world.simulator.followers(of: "octocat")
+      let leaver = try #require(try world.simulator.following(of: "octocat").first { followers.contains($0) })
+      try world.unfollow(leaver)
+      try await world.walk()
+      let parts = try await world.world.owner.query(
+        """
+        SELECT o.relation FROM magpie.list_order o JOIN magpie.listing l ON l.id = o.listing_id
+          JOIN magpie.list_order_page p ON p.order_id = o.id
+         WHERE l.kind = 'following' AND o.sort = 'upstream' AND o.replaced_at IS NULL AND \(leaver) = ANY (p.ids)
+        """
+      ).decode(String.self)
+      #expect(parts == ["not_back"])
+      #expect(try await Self.all(world, "/github/users/octocat/following?relation=not_back").contains(leaver))
+    }
+  }
+
   /// Common and rare texts, so that pages come from the order, from the index, and from one after the other.
   @Test(arguments: ["all", "not_back"])
   func longListIsSearchedWholeWhateverTheText(relation: String) async throws {

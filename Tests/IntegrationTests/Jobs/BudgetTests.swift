@@ -208,6 +208,19 @@ import Testing
     }
   }
 
+  /// A minute, or the end of the window that the answer names: the later of the two.
+  @Test(arguments: [(20, 50.0, 76.0), (900, 890.0, 905.0), (90_000, 50.0, 76.0)] as [(Int, Double, Double)])
+  func limitsWithoutATimeLastUntilTheWindowsEndIfThatIsLater(reset: Int, least: Double, most: Double) async throws {
+    try await withBudgets { fixture, budgets in
+      let grant = try #require(granted(try await budgets.take(["k"], resource: "core", priority: .interactive)))
+      try await budgets.settle(grant, .init(.limited, limit: 100, remaining: 14, reset: .seconds(reset)))
+      let seconds: Double = try await fixture.value(
+        "SELECT extract(epoch FROM blocked_until - now())::float8 FROM magpie.credential")
+      #expect((least...most).contains(seconds))
+      #expect(try await fixture.value("SELECT strikes FROM magpie.credential") == 1)
+    }
+  }
+
   @Test func aSpentWindowClosesItsResourceAlone() async throws {
     try await withBudgets { _, budgets in
       let grant = try #require(granted(try await budgets.take(["k"], resource: "core", priority: .interactive)))

@@ -1,3 +1,4 @@
+import EventLoop
 import Postgres
 import TestSupport
 import Testing
@@ -51,6 +52,69 @@ import Testing
       // The end of the very run that ended it is known, for a process whose answer got lost.
       #expect(try await fixture.end(fresh, "retry") == "completed")
       #expect(try await fixture.end(stale, "retry") == "lost")
+    }
+  }
+
+  @Test func whoGetsFurtherHasAllAttemptsAgain() async throws {
+    try await QueueFixture.make { fixture in
+      let worker = try await fixture.registerWorker()
+      _ = try await fixture.queue.request(kind: "a", subject: "x", priority: .soon)
+      try await fixture.database.query("UPDATE magpie.job SET attempt = 7, crashes = 2, progress_done = 5")
+      let claim = try await fixture.claimOne(for: worker)
+      let job = RunningJob(claim: claim, timeLimit: .seconds(60)) { _ in }
+      func counts(after done: Int64?) async throws -> String {
+        try await job.step(in: fixture.database, checkpoint: nil, done: done) { _ in }
+        return try await fixture.value("SELECT concat_ws(' ', attempt, crashes) FROM magpie.job")
+      }
+      #expect(try await counts(after: nil) == "8 2")
+      try await fixture.database.query("UPDATE magpie.job SET progress_done = 5")
+      #expect(try await counts(after: 5) == "8 2")
+      #expect(try await counts(after: 6) == "1 0")
+      try await fixture.database.query("UPDATE magpie.job SET attempt = 3, crashes = 1")
+      #expect(try await counts(after: 6) == "3 1")
+    }
+  }
+
+  @Test func whoHasWaitedForASlotIsGivenWay() async throws {
+    try await QueueFixture.make { fixture in
+      let worker = try await fixture.registerWorker()
+      _ = try await fixture.queue.request(kind: "walk", subject: "long", priority: .background)
+      let job = RunningJob(claim: try await fixture.claimOne(for: worker), timeLimit: .seconds(60)) { _ in }
+      let now = System.monotonicNanoseconds()
+      let later = now + RunningJob.turn.wholeNanoseconds + 60_000_000_000
+      func interruptions() async throws -> [JobResult?] {
+        try await job.step(in: fixture.database, checkpoint: nil) { _ in }
+        return [job.interruption(at: now), job.interruption(at: later)]
+      }
+      let pause = JobResult.snooze(RunningJob.pause)
+      #expect(try await interruptions() == [nil, nil])
+      let other = try await fixture.queue.request(kind: "other", subject: "x", priority: .idle)
+      func wait(as priority: Job.Priority, for seconds: Double) async throws {
+        try await fixture.database.query(
+          """
+          UPDATE magpie.job SET priority = \(priority.rawValue)::int, available_at = now() - make_interval(secs => \(seconds))
+           WHERE id = \(other.id)
+          """)
+      }
+      // Less urgent; of the same urgency, which has to wait for this run's turn; more urgent, but only since a moment; or at once.
+      try await wait(as: .idle, for: 60)
+      #expect(try await interruptions() == [nil, nil])
+      try await wait(as: .background, for: 60)
+      #expect(try await interruptions() == [nil, pause])
+      try await wait(as: .interactive, for: -60)
+      #expect(try await interruptions() == [nil, nil])
+      try await wait(as: .interactive, for: 60)
+      #expect(try await interruptions() == [pause, pause])
+      // Nobody waits for what nobody may begin.
+      for kind in ["other", "*"] {
+        try await withDatabase(fixture.url) { owner in
+          try await owner.query("INSERT INTO magpie.queue_pause (kind) VALUES (\(kind))")
+          #expect(try await interruptions() == [nil, nil])
+          try await owner.query("DELETE FROM magpie.queue_pause")
+        }
+      }
+      job.stop(.draining)
+      #expect(try await interruptions() == [.yield, .yield])
     }
   }
 

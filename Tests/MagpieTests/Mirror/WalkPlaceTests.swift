@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct WalkPlaceTests {
   @Test func placesComeBackAsTheyWere() throws {
-    var place = WalkPlace(owner: 583_231, isSecond: true)
+    var place = WalkPlace(owner: 583_231, doubt: WalkDoubt(walks: 3, members: 12))
     #expect(WalkPlace(place.json) == place)
     place.walk = 7
     place.page = 12
@@ -15,6 +15,16 @@ import Testing
     place.isComplete = true
     #expect(WalkPlace(place.json) == place)
     #expect(WalkPlace(WalkPlace().json) == WalkPlace())
+    place.doubt = WalkDoubt(members: nil)
+    #expect(WalkPlace(place.json) == place)
+  }
+
+  /// A job that an earlier release has begun, and one that it takes over.
+  @Test func placesOfEarlierReleasesAreRead() {
+    let old = WalkPlace(Array(#"{"owner":7,"page":0,"complete":false,"second":true}"#.utf8))
+    #expect(old == WalkPlace(owner: 7, doubt: WalkDoubt(members: nil)))
+    let new = String(decoding: WalkPlace(owner: 7, doubt: WalkDoubt(members: 5)).json, as: UTF8.self)
+    #expect(new.contains(#""second":true"#))
   }
 
   @Test(arguments: [
@@ -32,6 +42,47 @@ import Testing
     ("https://h/user/99999999999999999999/followers", nil),
   ])
   func linkNamesTheOwner(link: String, id: Int64?) { #expect(WalkPage.ownerID(in: link) == id) }
+}
+
+@Suite struct WalkDoubtTests {
+  @Test(
+    arguments: [
+      (0, 0, true), (0, 5, true), (0, 6, false), (30, 25, true), (30, 24, false), (1_000, 1_050, true),
+      (1_000, 950, true), (1_000, 949, false), (50_000, 0, false),
+    ] as [(Int64, Int64, Bool)])
+  func walksAgreeButForAFew(before: Int64, now: Int64, isAgreement: Bool) {
+    #expect(WalkDoubt(members: before).agrees(with: now) == isAgreement)
+  }
+
+  @Test func whatIsNotKnownAgreesWithNothing() { #expect(!WalkDoubt(members: nil).agrees(with: 0)) }
+
+  @Test(
+    arguments: [
+      (0, 0, false), (20, 0, false), (21, 0, true), (60, 24, true), (100, 80, false), (1_000, 800, false),
+      (1_000, 799, true), (0, 30, false),
+    ] as [(Int64, Int64, Bool)])
+  func countersContradictListsThatAreFarShorter(counter: Int64, members: Int64, isContradiction: Bool) {
+    #expect(WalkDoubt.contradicts(counter: counter, members: members) == isContradiction)
+  }
+
+  /// At once, and then after minutes that grow.
+  @Test func theNextWalkComesLaterEachTime() {
+    var doubt: WalkDoubt?
+    var rests: [Duration?] = []
+    for members in [3, 9, 4, 4, 4, 4] as [Int64] {
+      doubt = WalkDoubt.after(doubt, members: members)
+      rests.append(doubt?.rest)
+    }
+    #expect(doubt == WalkDoubt(walks: 6, members: 4))
+    #expect(rests == [nil, .seconds(300), .seconds(600), .seconds(1_200), .seconds(2_400), .seconds(2_400)])
+    #expect(WalkDoubt(members: 3).result == nil)
+    guard case .retry(let rest, let error)? = WalkDoubt(walks: 2, members: 3).result else {
+      Issue.record("no retry")
+      return
+    }
+    #expect(rest == .seconds(300) && error.hasPrefix("upstream/invalid-answer: "))
+    #expect(WalkDoubt(walks: 10, members: 3).result == .discard(error: error))
+  }
 }
 
 @Suite struct PersonTests {

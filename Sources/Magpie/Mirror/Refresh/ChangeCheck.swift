@@ -16,6 +16,9 @@ public struct ChangeCheck: JobHandler {
   /// Times that one run asks for a person, or begins anew, because somebody was renamed meanwhile.
   static let maxTries = 3
 
+  /// For a statement that may take two minutes.
+  private static let patience = Duration.seconds(125)
+
   /// - Parameter database: with the role `magpie_worker`.
   public init(_ list: FollowKind, gate: GitHubGate, database: Database) {
     self.list = list
@@ -31,12 +34,27 @@ public struct ChangeCheck: JobHandler {
     let listings = try await database.query(
       "SELECT l.id FROM magpie.listing l WHERE l.owner_id = \(owner) AND l.kind = \(list.rawValue)")
     guard let listing = try listings.first?.decode(Int64.self) else { return .done }
-    try await job.step(in: database, checkpoint: nil) { transaction in
-      // Sorting hundreds of thousands takes longer than a statement otherwise may.
-      try await transaction.query("SELECT set_config('statement_timeout', '120s', true)")
-      try await transaction.query("SELECT magpie.prepare_orders(\(listing))")
-      try await transaction.query("SELECT magpie.tidy_search()")
+    // Orders that could not be made must not keep anybody from being told who has left.
+    var trouble: PostgresError?
+    do { try await prepare(listing, job) } catch let error as PostgresError { trouble = error }
+    let result = try await settle(listing, of: owner, job)
+    guard let trouble, result == .done else { return result }
+    return .retry(error: "\(trouble)")
+  }
+
+  /// Brings the orders up to date, and the index behind the search of them.
+  private func prepare(_ listing: Int64, _ job: RunningJob) async throws {
+    for statement: Query in ["SELECT magpie.prepare_orders(\(listing))", "SELECT magpie.tidy_search()"] {
+      try await job.step(in: database, checkpoint: nil) { transaction in
+        // Sorting hundreds of thousands takes longer than a statement otherwise may.
+        try await transaction.query("SELECT set_config('statement_timeout', '120s', true)")
+        try await transaction.query(statement, timeout: ChangeCheck.patience)
+      }
     }
+  }
+
+  /// Looks at everybody who is to be looked at, and makes events of what was found.
+  private func settle(_ listing: Int64, of owner: Int64, _ job: RunningJob) async throws -> JobResult {
     for _ in 0..<ChangeCheck.maxTries {
       if let result = try await check(listing, of: owner, job) { return result }
       let cases = try await database.query(
@@ -44,14 +62,18 @@ public struct ChangeCheck: JobHandler {
       if try cases[0].decode(Int.self) == 0 { return .done }
       switch try await PersonCheck(gate: gate, database: database).look(at: owner, checkpoint: nil, job) {
       case .ended(let result): return result
-      // Whose list is gone has lost nobody. Should they come back, the next walk goes on from here.
-      case .gone: return .done
+      // Whose list is gone has lost nobody, and what was asked about it is worth nothing. Should they come back, the next walk
+      // goes on from here.
+      case .gone: return try await forget(listing, job)
       case .here(let person):
         // Whom somebody with a private profile follows is not told; what was asked about it is worth nothing.
         if list == .following, person.isPrivate { return try await forget(listing, job) }
-        try await job.step(in: database, checkpoint: nil) { transaction in
-          try await transaction.query("SELECT magpie.settle_checks(\(listing), \(person.login))")
+        let lost = try await job.step(in: database, checkpoint: nil) { transaction in
+          let rows = try await transaction.query("SELECT magpie.settle_checks(\(listing), \(person.login))")
+          return try rows[0].decode(Int.self)
         }
+        // Whoever has left stands in another relation to the owner now.
+        if lost > 0 { try await prepare(listing, job) }
       }
       let open = try await database.query(
         "SELECT count(*) FROM magpie.follow_check c WHERE c.listing_id = \(listing)\(fragment: ChangeCheck.isOpen)")
@@ -71,7 +93,7 @@ public struct ChangeCheck: JobHandler {
   private func check(_ listing: Int64, of owner: Int64, _ job: RunningJob) async throws -> JobResult? {
     var passed: Int64 = 0
     while true {
-      if job.shouldStop { return .yield }
+      if let interruption = job.interruption { return interruption }
       let rows = try await database.query(
         """
         SELECT c.member_id, c.login FROM magpie.follow_check c
@@ -83,6 +105,7 @@ public struct ChangeCheck: JobHandler {
       switch try await MemberCheck(list, gate: gate, database: database).check(member, of: owner, known: login, job) {
       case .ended(let result): return result
       case .undecided: continue
+      case .ownerGone: return try await forget(listing, job)
       case .found(let finding, let ownerLogin):
         try await job.step(in: database, checkpoint: nil) { transaction in
           try await transaction.query(

@@ -16,7 +16,7 @@ public final class GitHubGate: Sendable {
   let service: UpstreamService
   private let client: HTTPClient
   private let budgets: Budgets
-  private let secrets: Mutex<[String: Upstream.Credential?]>
+  private let secrets: Mutex<Secrets>
   private let isPaced: Bool
 
   /// - Parameter tokens: each with its own budget; none means anonymous use, 60 requests an hour.
@@ -24,27 +24,51 @@ public final class GitHubGate: Sendable {
     self.service = service
     self.client = client
     self.budgets = budgets
-    secrets = Mutex(GitHubGate.table(tokens))
+    secrets = Mutex(Secrets(present: GitHubGate.table(tokens)))
     // The pace keeps below GitHub's secondary limits, which other servers do not have.
     isPaced = service.base == "https://api.github.com"
   }
 
-  /// Takes other tokens from now on.
-  public func use(_ tokens: [Upstream.Credential]) { secrets.withLock { $0 = GitHubGate.table(tokens) } }
+  /// Tokens by the ids of their credentials; `nil` stands for use without one.
+  private typealias Table = [String: Upstream.Credential?]
 
-  private static func table(_ tokens: [Upstream.Credential]) -> [String: Upstream.Credential?] {
+  private struct Secrets {
+    var present: Table
+    /// Not announced yet, or not to everybody who waits: the present ones are used meanwhile.
+    var coming: Table?
+    /// How often there were others.
+    var changes = 0
+  }
+
+  /// Takes other tokens as soon as `register` or `takeOver` has announced them: the budgets know nothing of them before.
+  public func use(_ tokens: [Upstream.Credential]) {
+    secrets.withLock { secrets in
+      secrets.coming = GitHubGate.table(tokens)
+      secrets.changes += 1
+    }
+  }
+
+  /// Announces what `use` has brought, and uses it from then on. Nothing when there is nothing new; to be repeated after errors.
+  ///
+  /// - Throws: `PostgresError`.
+  public func takeOver() async throws {
+    if secrets.withLock({ $0.coming != nil }) { try await register() }
+  }
+
+  private static func table(_ tokens: [Upstream.Credential]) -> Table {
     if tokens.isEmpty { return [Budgets.Credential.identifier(pool: pool, secret: nil): Upstream.Credential?.none] }
     return Dictionary(
       tokens.map { (Budgets.Credential.identifier(pool: pool, secret: $0.token), $0) },
       uniquingKeysWith: { first, _ in first })
   }
 
-  /// Announces the credentials; to be repeated as long as they are used.
+  /// Announces the credentials, those that `use` has brought if it has; to be repeated as long as they are used.
   ///
   /// - Throws: `PostgresError`.
   public func register() async throws {
-    let isAnonymous = secrets.withLock { $0.values.contains { $0 == nil } }
-    let credentials = secrets.withLock { Array($0.keys) }.map { id in
+    let (table, isNew, change) = secrets.withLock { ($0.coming ?? $0.present, $0.coming != nil, $0.changes) }
+    let isAnonymous = table.values.contains { $0 == nil }
+    let credentials = table.keys.map { id in
       Budgets.Credential(
         id: id, pool: GitHubGate.pool, label: isAnonymous ? "anonymous" : "token",
         resources: [
@@ -53,6 +77,10 @@ public final class GitHubGate: Sendable {
         ], pace: isPaced ? Budgets.Pace() : .unlimited)
     }
     try await budgets.register(credentials)
+    guard isNew else { return }
+    secrets.withLock { if $0.changes == change { $0.present = table } }
+    try await budgets.endWaits(ofKinds: "github-")
+    secrets.withLock { if $0.changes == change { $0.coming = nil } }
   }
 
   typealias Verdict<Answer: Sendable> = UpstreamVerdict<Answer>
@@ -82,7 +110,8 @@ public final class GitHubGate: Sendable {
   private func askOnce<Request: UpstreamRequest>(
     _ request: Request, _ priority: Job.Priority, _ preferred: String?, _ validators: Validators?
   ) async throws -> Verdict<Request.Answer> {
-    let ids = secrets.withLock { Array($0.keys) }
+    let table = secrets.withLock { $0.present }
+    let ids = Array(table.keys)
     let admission = try await budgets.take(
       ids, resource: request.resource, priority: priority, preferred: preferred, patience: GitHubGate.patience)
     let grant: Budgets.Grant
@@ -90,7 +119,7 @@ public final class GitHubGate: Sendable {
     case .granted(let given): grant = given
     case .wait(let delay, let refusal): return Verdict(refusal, delay)
     }
-    let secret = secrets.withLock { $0[grant.credential] ?? nil }
+    let secret = table[grant.credential] ?? nil
     let isConditional = validators != nil && grant.credential == preferred
     let call = request.call(to: service, credential: secret, validators: isConditional ? validators : nil)
     let response: HTTPClient.Response
@@ -111,6 +140,6 @@ public final class GitHubGate: Sendable {
     let reply = request.reply(to: answer, from: service)
     let isFree = if case .notModified = reply.outcome { secret != nil } else { false }
     try await budgets.settle(grant, Budgets.Answer(reply, refund: isFree ? 1 : 0))
-    return Verdict(reply.outcome, credential: grant.credential)
+    return Verdict(reply, grant: grant)
   }
 }

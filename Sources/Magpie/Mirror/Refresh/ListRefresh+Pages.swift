@@ -76,31 +76,31 @@ extension ListRefresh {
     let pages = walk.pagesExpected.map { Int64($0) }
     // The counter of the profile, or else as many as fit the pages; both may be wrong, and the end corrects them.
     let expected = counter ?? pages.map { $0 * Int64(GitHub.maxPerPage) }
-    let reached = arrived
-    let storing = try await database.transaction(retries: 5) { transaction -> Storing in
-      if let login { try await PersonStore.note(owner, login: login, in: transaction) }
-      // In one statement: the walk, its people, its page. A walk that is not the expected one gets nothing.
-      let stored = try await transaction.query(
-        """
-        SELECT o.walk, CASE WHEN o.walk = coalesce(\(reached.walk), o.walk) THEN \(fragment: PersonStore.storing(page.members)) END,
-          CASE WHEN o.walk = coalesce(\(reached.walk), o.walk) THEN
-            magpie.store_page(o.walk, \(Int32(reached.page)), \(page.ids), \(page.documents), \(url), \(page.next), \(page.etag),
-              \(page.credential), \(page.isUnchanged), \(pages.map { Int32(clamping: $0) }), \(expected)) END
-          FROM (SELECT magpie.open_walk(\(owner), \(list.rawValue), \(job.id)) AS walk OFFSET 0) AS o
-        """)
-      guard let walkID = try stored[0].decode(Int64?.self, at: 0) else {
-        try await job.checkpoint(in: transaction, nil)
-        return .busy
+    if let login {
+      try await job.step(in: database, checkpoint: job.checkpoint) { transaction in
+        try await PersonStore.note(owner, login: login, in: transaction)
       }
-      var reached = reached
-      reached.walk = walkID
-      let isStored = try stored[0].decode(Int64?.self, at: 2) != nil
-      try await job.checkpoint(
-        in: transaction, isStored ? reached.json : nil, done: Int64(walk.pagesDone), total: pages)
-      return isStored ? .stored(reached) : .replaced
     }
-    if case .stored = storing { job.announce(job.id) }
-    return storing
+    // In one statement: the walk, its people, its page and the checkpoint. A walk that is not the expected one gets nothing.
+    let checkpoint: Query = """
+      CASE WHEN s.members IS NOT NULL THEN \(JSON(arrived.json))::jsonb || jsonb_build_object('walk', s.walk) END
+      """
+    let rows = try await job.step(
+      in: database,
+      statement: """
+        SELECT f.priority, f.waiting, s.walk, s.members FROM (
+          SELECT o.walk, CASE WHEN o.walk = coalesce(\(arrived.walk), o.walk) THEN \(fragment: page.people) END,
+            CASE WHEN o.walk = coalesce(\(arrived.walk), o.walk) THEN
+              magpie.store_page(o.walk, \(Int32(arrived.page)), \(fragment: page.items), \(url), \(page.next), \(page.etag),
+                \(page.credential), \(page.isUnchanged), \(pages.map { Int32(clamping: $0) }), \(expected)) END AS members
+            FROM (SELECT magpie.open_walk(\(owner), \(list.rawValue), \(job.id)) AS walk OFFSET 0) AS o OFFSET 0) AS s
+          CROSS JOIN LATERAL \(fragment: job.fence(checkpoint, done: Int64(walk.pagesDone), total: pages)) AS f
+        """)
+    guard let walkID = try rows[0].decode(Int64?.self, at: 2) else { return .busy }
+    guard try rows[0].decode(Int64?.self, at: 3) != nil else { return .replaced }
+    arrived.walk = walkID
+    job.announce(job.id)
+    return .stored(arrived)
   }
 
   /// Whether a job that asks for the same list by another name is at it.

@@ -48,7 +48,7 @@ public struct ListRefresh: JobHandler {
       case .ended(let result): return result
       case .restart(let account):
         start = account
-        place = WalkPlace(isSecond: place.isSecond)
+        place = WalkPlace(doubt: place.doubt)
       case .complete:
         if let result = try await publish(&place, job) { return result }
       }
@@ -78,7 +78,7 @@ public struct ListRefresh: JobHandler {
       after: place.page,
       through: gate.service)
     guard let first = walk.url else { return .complete }
-    if job.shouldStop { return .ended(.yield) }
+    if let interruption = job.interruption { return .ended(interruption) }
     let leavesOut = try await PersonStore.hasForgotten(in: database)
     var url = first
     var asked = try await ask(url, page: place.page + 1, owner: place.owner ?? known?.id, job)
@@ -109,10 +109,11 @@ public struct ListRefresh: JobHandler {
       let stored = page
       let login: String? = if walk.pagesDone == 1, case .login(let login) = start { login.description } else { nil }
       let expected = list == .followers ? known?.followers : known?.following
-      guard let next = walk.url, !job.shouldStop else {
+      let interruption = job.interruption
+      guard let next = walk.url, interruption == nil else {
         let storing = try await store(stored, of: owner, login: login, url: url, walk, place, expected: expected, job)
         if let end = end(of: storing, &place, start) { return end }
-        return walk.url == nil ? .complete : .ended(.yield)
+        return walk.url == nil ? .complete : .ended(interruption ?? .yield)
       }
       // The next page comes while this one is stored: neither waits for the other.
       let number = walk.pagesDone + 1
@@ -124,10 +125,10 @@ public struct ListRefresh: JobHandler {
     }
   }
 
-  /// A question for a page, and what of it is stored.
-  private struct Asked {
-    let stored: StoredPage?
-    let verdict: GitHubGate.Verdict<GitHub.FollowPage>
+  /// What came of a question for a page.
+  private enum Asked {
+    case page(WalkPage)
+    case otherwise(GitHubGate.Verdict<GitHub.FollowPage>)
   }
 
   private func ask(_ url: String, page: Int, owner: Int64?, _ job: RunningJob) async throws -> Asked {
@@ -135,7 +136,13 @@ public struct ListRefresh: JobHandler {
     let verdict = try await gate.ask(
       GitHub.FollowList(at: url), priority: job.priority, preferred: stored?.credential,
       validators: stored.map { Validators(etag: $0.etag) }, redirected: GitHub.FollowList.init(at:))
-    return Asked(stored: stored, verdict: verdict)
+    switch verdict {
+    case .answered(.ok(let answer, let validators), let credential):
+      return .page(WalkPage(answer, validators, credential: credential))
+    case .answered(.notModified, let credential):
+      return stored.map { .page(WalkPage($0, credential: credential)) } ?? .otherwise(verdict)
+    default: return .otherwise(verdict)
+    }
   }
 
   private enum PageReading {
@@ -146,27 +153,26 @@ public struct ListRefresh: JobHandler {
   private func reading(
     of asked: Asked, _ person: Person, _ known: PersonStore.Known?, _ job: RunningJob
   ) async throws -> PageReading {
-    let page: WalkPage
-    switch asked.verdict {
-    case .ended(let result): return .otherwise(.ended(result))
-    case .answered(.ok(let answer, let validators), let credential):
-      page = WalkPage(answer, validators, credential: credential)
-    case .answered(.notModified, let credential):
-      guard let stored = asked.stored else {
-        return .otherwise(.ended(.retry(error: "upstream/invalid-answer: nothing to be unchanged")))
-      }
-      page = WalkPage(stored, credential: credential)
-    case .answered(.gone(let status, _), _):
-      let finding = try await LostPerson(gate: gate, database: database).settle(person, known, status: status, job)
-      // The same person under a new login: from the beginning, by id.
-      return .otherwise(finding.found.map { .restart(.id($0)) } ?? .ended(finding.result ?? .done))
-    case .answered:
-      return .otherwise(.ended(.retry(error: "upstream/invalid-answer: an answer that was not expected")))
-    }
+    guard case .page(let page) = asked else { return .otherwise(try await end(of: asked, person, known, job)) }
     guard page.ids.count <= GitHub.maxPerPage else {
       return .otherwise(.ended(.retry(error: "upstream/invalid-answer: more members than a page has")))
     }
     return .page(page)
+  }
+
+  private func end(
+    of asked: Asked, _ person: Person, _ known: PersonStore.Known?, _ job: RunningJob
+  ) async throws -> WalkEnd {
+    switch asked {
+    case .otherwise(.ended(let result)): return .ended(result)
+    case .otherwise(.answered(.notModified, _)):
+      return .ended(.retry(error: "upstream/invalid-answer: nothing to be unchanged"))
+    case .otherwise(.answered(.gone(let status, _), _)):
+      let finding = try await LostPerson(gate: gate, database: database).settle(person, known, status: status, job)
+      // The same person under a new login: from the beginning, by id.
+      return finding.found.map { .restart(.id($0)) } ?? .ended(finding.result ?? .done)
+    default: return .ended(.retry(error: "upstream/invalid-answer: an answer that was not expected"))
+    }
   }
 
   /// Moves on behind a stored page; what else there is to do ends the walk.
@@ -185,25 +191,28 @@ public struct ListRefresh: JobHandler {
   private func publish(_ place: inout WalkPlace, _ job: RunningJob) async throws -> JobResult? {
     let walk = place.walk
     let owner = place.owner
-    let isSecond = place.isSecond
+    let doubt = place.doubt
     let hidden = try await isHidden(place, job)
     if let result = hidden.result { return result }
     let isHidden = hidden.isHidden
-    let outcome = try await database.transaction(retries: 5) { transaction in
+    let belief: (isBelieved: Bool, result: JobResult?) = try await isHidden ? (true, nil) : isBelieved(place, job)
+    if let result = belief.result { return result }
+    let (outcome, next) = try await database.transaction(retries: 5) { transaction in
       let rows = try await transaction.query(
-        "SELECT p.outcome FROM magpie.publish_walk(\(walk), \(isSecond || isHidden)) AS p")
-      let outcome = try rows[0].decode(String.self)
+        "SELECT p.outcome, p.members FROM magpie.publish_walk(\(walk), \(belief.isBelieved)) AS p")
+      let (outcome, members) = try rows[0].decode((String, Int64).self)
+      let next = outcome == "suspicious" ? WalkDoubt.after(doubt, members: members) : nil
       switch outcome {
       case "published":
         try await transaction.query("SELECT magpie.record_changes(\(walk), \(isHidden))")
         try await job.complete(in: transaction)
-      case "suspicious": try await job.checkpoint(in: transaction, WalkPlace(owner: owner, isSecond: true).json)
+      case "suspicious": try await job.checkpoint(in: transaction, WalkPlace(owner: owner, doubt: next).json)
       default: try await job.checkpoint(in: transaction, nil)
       }
-      return outcome
+      return (outcome, next)
     }
     if outcome == "published" { return .done }
-    place = WalkPlace(owner: owner, isSecond: outcome == "suspicious")
-    return nil
+    place = WalkPlace(owner: owner, doubt: next)
+    return next?.result
   }
 }

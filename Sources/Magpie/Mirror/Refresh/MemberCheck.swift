@@ -30,16 +30,19 @@ struct MemberCheck: Sendable {
     case found(Finding, ownerLogin: String)
     /// They are renamed faster than they can be asked for.
     case undecided
+    /// The owner is not there, and so nobody can be seen to follow or to be followed by them.
+    case ownerGone
     case ended(JobResult)
   }
 
   /// Asks for the relation first and for the person after that: when the person then has the login that the question was
-  /// asked with, the answer was about them and nobody else.
+  /// asked with, the answer was about them and nobody else. An owner who was away meanwhile has lost nobody: before somebody is
+  /// found to have left, the owner is looked at, too.
   ///
   /// - Parameter login: the member's when last seen in the list.
-  func check(_ member: Int64, of owner: Int64, known login: String, _ job: RunningJob) async throws -> Outcome {
+  func check(_ member: Int64, of ownerID: Int64, known login: String, _ job: RunningJob) async throws -> Outcome {
     let before = try await PersonStore.find(.id(member), in: database)
-    let owner = try await PersonStore.find(.id(owner), in: database)?.login ?? ""
+    let owner = try await PersonStore.find(.id(ownerID), in: database)?.login ?? ""
     var asked = before?.login ?? login
     for _ in 0..<ChangeCheck.maxTries {
       var follows: Bool?
@@ -61,6 +64,11 @@ struct MemberCheck: Sendable {
         }
         guard let follows else { return .undecided }
         if follows { return .found(.follows, ownerLogin: owner) }
+        switch try await PersonCheck(gate: gate, database: database).look(at: ownerID, checkpoint: nil, job) {
+        case .ended(let result): return .ended(result)
+        case .gone: return .ownerGone
+        case .here: break
+        }
         let isHidden = list == .followers && person.isPrivate && !wasAlone(before)
         if isHidden { return .found(.restricted, ownerLogin: owner) }
         return .found(asked.lowercased() == login.lowercased() ? .unfollowed : .renamed, ownerLogin: owner)

@@ -74,8 +74,11 @@ struct LostPerson: Sendable {
       case .answered(.ok(let profile, let validators), let credential):
         try await job.step(in: database, checkpoint: job.checkpoint) { transaction in
           try await PersonStore.store(profile, validators, credential: credential, in: transaction)
-          // The old login is free: whoever asks for it is led to the new one, until somebody else takes it.
-          try await PersonStore.storeAbsence(of: person, status: status, knownID: nil, in: transaction)
+          // The old login is free: whoever asks for it is led to the new one, until somebody else takes it. A person who still
+          // bears it was only not shown.
+          if profile.login.lowercased() != person.key {
+            try await PersonStore.storeAbsence(of: person, status: status, knownID: nil, in: transaction)
+          }
         }
         return Finding(found: profile.id)
       case .answered: break

@@ -1,4 +1,5 @@
 import JSONText
+import Postgres
 import Upstream
 
 /// How far a walk has come: the checkpoint of its job.
@@ -13,12 +14,12 @@ struct WalkPlace: Equatable, Sendable {
   var next: String?
   /// All pages are stored and only the publication is left.
   var isComplete = false
-  /// A second walk, because the first would have made suspiciously many members leave.
-  var isSecond = false
+  /// The walk before this one would have made suspiciously many members leave.
+  var doubt: WalkDoubt?
 
-  init(owner: Int64? = nil, isSecond: Bool = false) {
+  init(owner: Int64? = nil, doubt: WalkDoubt? = nil) {
     self.owner = owner
-    self.isSecond = isSecond
+    self.doubt = doubt
   }
 
   /// Reads what `json` has written; `nil` for anything else, upon which the walk begins anew.
@@ -30,7 +31,12 @@ struct WalkPlace: Equatable, Sendable {
     walk = view["walk"]?.int
     next = view["next"]?.string
     isComplete = view["complete"]?.bool ?? false
-    isSecond = view["second"]?.bool ?? false
+    if let walks = view["doubts"]?.int, walks > 0 {
+      doubt = WalkDoubt(walks: Int(clamping: walks), members: view["doubted"]?.int)
+    } else if view["second"]?.bool == true {
+      // As earlier releases have it, which do not say what the first walk has shown.
+      doubt = WalkDoubt(members: nil)
+    }
     self.page = Int(page)
     if isComplete, walk == nil { return nil }
     if page > 0, next == nil, !isComplete { return nil }
@@ -39,7 +45,11 @@ struct WalkPlace: Equatable, Sendable {
   var json: [UInt8] {
     var writer = JSONWriter()
     writer.beginObject()
-    for (name, value) in [("owner", owner), ("walk", walk), ("page", Int64(page))] {
+    let numbers: [(String, Int64?)] = [
+      ("owner", owner), ("walk", walk), ("page", Int64(page)), ("doubts", doubt.map { Int64($0.walks) }),
+      ("doubted", doubt?.members),
+    ]
+    for (name, value) in numbers {
       guard let value else { continue }
       writer.key(name)
       writer.int(value)
@@ -51,7 +61,7 @@ struct WalkPlace: Equatable, Sendable {
     writer.key("complete")
     writer.bool(isComplete)
     writer.key("second")
-    writer.bool(isSecond)
+    writer.bool(doubt != nil)
     writer.endObject()
     return writer.bytes
   }
@@ -68,8 +78,11 @@ struct WalkPage: Sendable {
   let credential: String
   let isUnchanged: Bool
 
-  /// What the page says of each; nothing when it is unchanged.
-  var documents: [String] { members.map { String(decoding: $0.document, as: UTF8.self) } }
+  /// Stores the people, as a part of another statement. Made when the page has come, which is while the page before is stored:
+  /// all that is left to do between two pages is waited for.
+  let people: Query
+  /// The ids and what the page says of each; nothing when it is unchanged. Parameters of another statement.
+  let items: Query
 
   /// A page that came.
   init(_ answer: GitHub.FollowPage, _ validators: Validators, credential: String) {
@@ -80,6 +93,7 @@ struct WalkPage: Sendable {
     etag = validators.etag
     self.credential = credential
     isUnchanged = false
+    (self.people, items) = WalkPage.parameters(ids, members)
   }
 
   /// The page as if some people were not on it.
@@ -93,6 +107,7 @@ struct WalkPage: Sendable {
     etag = page.etag
     credential = page.credential
     isUnchanged = page.isUnchanged
+    (self.people, items) = WalkPage.parameters(ids, members)
   }
 
   /// A page that is as it was.
@@ -104,6 +119,12 @@ struct WalkPage: Sendable {
     etag = stored.etag
     self.credential = credential
     isUnchanged = true
+    (self.people, items) = WalkPage.parameters(ids, members)
+  }
+
+  private static func parameters(_ ids: [Int64], _ members: [GitHub.Member]) -> (people: Query, items: Query) {
+    let documents = members.map { String(decoding: $0.document, as: UTF8.self) }
+    return (PersonStore.storing(members), "\(ids), \(documents)")
   }
 
   /// The owner's id in a link such as `https://api.github.com/user/583231/followers?page=2`.

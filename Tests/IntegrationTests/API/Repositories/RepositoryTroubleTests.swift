@@ -99,6 +99,32 @@ import UpstreamSimulator
     }
   }
 
+  /// Two readings that do not agree are no agreement: what was there stays, and the list is left alone for some minutes.
+  @Test func readingsThatDoNotAgreeChangeNothing() async throws {
+    try await Self.run(60) { world, token in
+      let before = try await world.get("\(Self.list)&per_page=100", as: token).ids
+      let names = try before.map { try #require(world.simulator.repositoryName($0)) }
+      for name in names.dropFirst(20) { try world.simulator.set(.deleted, name, of: "octocat") }
+      world.simulator.hold("/users/octocat/repos")
+      async let refreshed = world.get("\(Self.list)&per_page=100", as: token, Self.wish)
+      await world.simulator.waitUntilHeld()
+      world.simulator.releaseOne()
+      await world.simulator.waitUntilHeld()
+      for number in 20..<35 { world.simulator.restore(before[number], names[number]) }
+      world.simulator.release()
+      let answer = try await refreshed
+      #expect(answer.status == 200 && answer.cacheStatus == "magpie; fwd=stale; detail=offline")
+      #expect(try answer.ids == before)
+      let wait: Double = try await world.value(
+        "SELECT extract(epoch FROM j.available_at - now())::float8 FROM magpie.job j WHERE j.kind = 'github-repos'")
+      #expect((60...300).contains(wait))
+      // The third shows what the second has shown.
+      try await world.makeJobsDue()
+      try await world.untilIdle()
+      #expect(try await world.get("\(Self.list)&per_page=100", as: token).ids == Array(before.prefix(35)))
+    }
+  }
+
   @Test(arguments: [false, true])
   func listThatSeemsToLoseTooManyIsReadTwice(isTrue: Bool) async throws {
     try await Self.run(60) { world, token in

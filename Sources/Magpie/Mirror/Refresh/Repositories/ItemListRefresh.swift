@@ -29,7 +29,7 @@ struct ItemListRefresh<Item: MirroredItem>: JobHandler {
       case .ended(let result): return result
       case .restart(let account):
         start = account
-        place = WalkPlace(isSecond: place.isSecond)
+        place = WalkPlace(doubt: place.doubt)
       case .complete:
         if let result = try await publish(&place, job) { return result }
       }
@@ -49,7 +49,7 @@ struct ItemListRefresh<Item: MirroredItem>: JobHandler {
       at: place.next ?? first(start).url(at: gate.service), after: place.page, through: gate.service)
     let leavesOut = try await PersonStore.hasForgotten(in: database)
     while let url = walk.url {
-      if job.shouldStop { return .ended(.yield) }
+      if let interruption = job.interruption { return .ended(interruption) }
       let (stored, now) = try await storedPage(of: place.owner ?? known?.id, page: place.page + 1, url: url)
       let verdict = try await gate.ask(
         GitHub.ItemList<Item>(at: url), priority: job.priority, preferred: stored?.credential,
@@ -103,20 +103,24 @@ struct ItemListRefresh<Item: MirroredItem>: JobHandler {
   /// Makes the walk the list that readers see. `nil` when it must be walked once more: a page is missing, somebody has ended
   /// it, or so many things would leave that a second walk must agree.
   private func publish(_ place: inout WalkPlace, _ job: RunningJob) async throws -> JobResult? {
-    let (walk, owner, isSecond) = (place.walk, place.owner, place.isSecond)
-    let outcome = try await database.transaction(retries: 5) { transaction in
-      let rows = try await transaction.query("SELECT magpie.publish_items(\(walk), \(isSecond))")
+    let (walk, owner, doubt) = (place.walk, place.owner, place.doubt)
+    let (outcome, next) = try await database.transaction(retries: 5) { transaction in
+      let walks = try await transaction.query("SELECT w.members FROM magpie.walk w WHERE w.id = \(walk)")
+      let members = try walks.first?.decode(Int64.self) ?? 0
+      let isBelieved = doubt?.agrees(with: members) ?? false
+      let rows = try await transaction.query("SELECT magpie.publish_items(\(walk), \(isBelieved))")
       let outcome = try rows[0].decode(String.self)
+      let next = outcome == "suspicious" ? WalkDoubt.after(doubt, members: members) : nil
       switch outcome {
       case "published": try await job.complete(in: transaction)
-      case "suspicious": try await job.checkpoint(in: transaction, WalkPlace(owner: owner, isSecond: true).json)
+      case "suspicious": try await job.checkpoint(in: transaction, WalkPlace(owner: owner, doubt: next).json)
       default: try await job.checkpoint(in: transaction, nil)
       }
-      return outcome
+      return (outcome, next)
     }
     if outcome == "published" { return .done }
-    place = WalkPlace(owner: owner, isSecond: outcome == "suspicious")
-    return nil
+    place = WalkPlace(owner: owner, doubt: next)
+    return next?.result
   }
 }
 
