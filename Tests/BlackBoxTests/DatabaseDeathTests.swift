@@ -161,7 +161,7 @@ struct DatabaseDeathTests {
       let visitor = server.api.account(try await site.token("alice", database))
       try await simulator.command("hold", #"{"match":"/users/octocat/followers"}"#)
       async let patient = visitor.get("/github/users/octocat/followers", ["Prefer": "wait=30"])
-      async let impatient = visitor.get("/github/users/octocat/followers", ["Prefer": "wait=2"])
+      async let impatient = visitor.get("/github/users/octocat/followers", ["Prefer": "wait=5"])
       try await eventually { try await simulator.held() == 1 }
       try await eventually { try await server.metric("magpie_requests_in_flight") == 2 }
       await cluster.stop()

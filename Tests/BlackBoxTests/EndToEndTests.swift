@@ -52,7 +52,8 @@ struct EndToEndTests {
       let start = System.monotonicNanoseconds()
       first.program.signal(SIGTERM)
       #expect(try await first.program.waitForEnd() == .exit(0))
-      #expect(System.monotonicNanoseconds() - start < 5_000_000_000)
+      // What is under way may take 25 seconds.
+      #expect(System.monotonicNanoseconds() - start < 20_000_000_000)
       #expect(Site.postmaster(of: data) == nil)
 
       let second = try await site.serve([], settings)

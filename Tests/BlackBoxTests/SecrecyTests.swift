@@ -45,7 +45,7 @@ struct SecrecyTests {
 
       // The first is revoked; what is asked for waits for the second.
       try await simulator.command("tokens", #"{"token":"\#(Self.tokens[0])","revoked":true}"#)
-      let refused = try await look("/github/users/hubot/followers", ["Prefer": "wait=3"])
+      let refused = try await look("/github/users/hubot/followers", ["Prefer": "wait=20"])
       #expect(refused.status == 503)
       #expect(refused.code == "upstream/unauthorized")
       try write("\(Self.tokens[1])\n", to: file)

@@ -123,7 +123,14 @@ import Testing
 
   @Test func oneStatementBeyondTheLimitIsOverloaded() async throws {
     let url = try await TestCluster.database()
-    try await withDatabase(url, configure: { $0.maximumInFlight = 4 }) { database, group in
+    try await withDatabase(
+      url,
+      configure: {
+        $0.maximumInFlight = 4
+        $0.lockTimeout = .seconds(600)
+        $0.statementTimeout = .seconds(600)
+      }
+    ) { database, group in
       try await database.pooled { holder in
         try await holder.query("SELECT pg_advisory_lock(1)")
         let before = database.metrics.statements

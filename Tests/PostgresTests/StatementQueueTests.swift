@@ -53,7 +53,10 @@ import Testing
       try await eventually { database.metrics.statements == before + 1 }
       // Until the loop's clock says that the connection is silent.
       try await group.loops[0].run { try await EventLoop.current?.sleep(for: .milliseconds(20)) }
-      for task in start(2 * StatementQueue.depth, "SELECT 1", on: database, group) { #expect(await task.value == nil) }
+      // As many as the other connection takes, all in one turn of the loop: as soon as that is silent, too, on a busy machine,
+      // it is no better than the first.
+      let rest = try await group.loops[0].run { start(StatementQueue.depth, "SELECT 1", on: database, group) }
+      for task in rest { #expect(await task.value == nil) }
       try await release()
       #expect(await first[0].value == nil)
     }

@@ -93,6 +93,8 @@ import UpstreamSimulator
     try await TestWorld.run(Self.options()) { world in
       let token = try await world.token()
       #expect(try await world.get("/github/users/octocat", as: token).status == 200)
+      // A job that still runs would be joined.
+      try await world.untilIdle()
       try await world.sql("UPDATE magpie.github_user SET profile_validated_at = now() - interval '601 seconds'")
       let stale = try await world.get("/github/users?logins=octocat", as: token)
       #expect(try statuses(stale) == ["stale"])
@@ -106,6 +108,8 @@ import UpstreamSimulator
     try await TestWorld.run(Self.options()) { world in
       let token = try await world.token()
       #expect(try await world.get("/github/users/octocat", as: token).status == 200)
+      // A job that still runs would be joined.
+      try await world.untilIdle()
       try await world.sql("UPDATE magpie.github_user SET profile_validated_at = now() - interval '300 seconds'")
       let path = "/github/users?logins=octocat"
       #expect(try statuses(try await world.get(path, as: token, [.cacheControl: "max-age=400"])) == ["ok"])

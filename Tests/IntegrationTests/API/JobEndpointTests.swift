@@ -81,7 +81,8 @@ import UpstreamSimulator
       let answer = try await world.get("/github/users/octocat", as: token)
       let job = try await world.get(try #require(answer["Magpie-Job"]), as: token)
       #expect(try job.json["error"]?.string == "upstream/offline")
-      #expect(try job.json["attempt"]?.int == 1)
+      // It is tried again by itself.
+      #expect(try #require(try job.json["attempt"]?.int) >= 1)
       // With the space: digits alone may stand in a time.
       #expect(!job.text.contains(" 502"))
     }

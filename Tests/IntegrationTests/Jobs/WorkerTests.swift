@@ -163,7 +163,9 @@ import Testing
       }
       await worker.drain(deadline: .seconds(5))
       let thrown = try await fixture.status(try #require(ids["throws"]))
-      #expect(thrown.state == .scheduled && thrown.lastError == "bad luck" && thrown.attempt >= 1)
+      // Available when the time has come while the worker was drained; so are others below.
+      #expect([Job.State.scheduled, .available].contains(thrown.state))
+      #expect(thrown.lastError == "bad luck" && thrown.attempt >= 1)
       let retried = try await fixture.status(try #require(ids["retries"]))
       #expect(retried.attempt == 1 && retried.lastError == "not yet")
       #expect((690...700).contains(try #require(retried.startsIn).inSeconds))
@@ -172,7 +174,7 @@ import Testing
       #expect((790...800).contains(try #require(snoozed.startsIn).inSeconds))
       #expect(try await fixture.status(try #require(ids["discards"])).state == .discarded)
       let unknown = try await fixture.status(foreign.id)
-      #expect(unknown.state == .scheduled && unknown.attempt == 0)
+      #expect([Job.State.scheduled, .available].contains(unknown.state) && unknown.attempt == 0)
     }
   }
 
@@ -190,7 +192,7 @@ import Testing
       try await eventually("cut off") { try await fixture.status(ticket.id).lastError == "timed out" }
       await worker.drain(deadline: .seconds(5))
       #expect(worker.metrics.timedOut >= 1)
-      #expect(try await fixture.status(ticket.id).state == .scheduled)
+      #expect(try await [Job.State.scheduled, .available].contains(fixture.status(ticket.id).state))
     }
   }
 
@@ -204,7 +206,7 @@ import Testing
             if job.attempt == 1 { await gate.pass() }
             return .done
           }
-        ], lease: .milliseconds(300))
+        ], lease: .seconds(2))
       let ticket = try await fixture.queue.request(kind: "test", subject: "x", priority: .soon)
       try await fixture.database.query("UPDATE magpie.job SET time_limit = '50 ms'")
       worker.start()
@@ -290,7 +292,7 @@ import Testing
   /// The answer of a claim that was lost on its way: the table says we run a job that we do not know.
   @Test func aJobLeakedInALiveProcessComesBack() async throws {
     try await QueueFixture.make { fixture in
-      let worker = fixture.worker([ClosureHandler { _ in .done }], lease: .milliseconds(600))
+      let worker = fixture.worker([ClosureHandler { _ in .done }], lease: .seconds(2))
       worker.start()
       try await eventually("it is registered") {
         try await fixture.value("SELECT count(*) FROM magpie.worker WHERE state = 'up'") == 1

@@ -107,8 +107,10 @@ import UpstreamSimulator
     try await GifTests.world { world, token in
       world.simulator.hold("/v1/**")
       let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
-        for _ in 0..<8 { group.addTask { try await world.get("/giphy/v1/gifs/trending", as: token) } }
-        await world.simulator.waitUntilHeld()
+        for _ in 0..<8 {
+          group.addTask { try await world.get("/giphy/v1/gifs/trending", as: token, [.prefer: "wait=30"]) }
+        }
+        try await world.untilWaiting(8)
         world.simulator.release()
         return try await group.reduce(into: []) { $0.append($1) }
       }
