@@ -55,6 +55,10 @@ BEGIN
      AND (u.summary IS DISTINCT FROM EXCLUDED.summary OR u.login_key IS DISTINCT FROM EXCLUDED.login_key OR u.state = 'gone');
 END $$;
 
+ALTER TABLE magpie.job ADD COLUMN progress_most bigint NOT NULL DEFAULT 0;
+COMMENT ON COLUMN magpie.job.progress_most IS
+  'The most that progress_done has ever been. Who begins anew again and again gets no further than before, and runs out of attempts.';
+
 CREATE FUNCTION magpie.checkpoint_run(
   p_id bigint, p_token uuid, p_checkpoint jsonb, p_done bigint, p_total bigint, p_seconds double precision,
   OUT priority int, OUT waiting int)
@@ -64,8 +68,9 @@ DECLARE
   v_queue text;
 BEGIN
   UPDATE magpie.job j SET checkpoint = p_checkpoint, progress_done = p_done, progress_total = p_total,
-      attempt = CASE WHEN p_done > coalesce(j.progress_done, 0) THEN 1 ELSE j.attempt END,
-      crashes = CASE WHEN p_done > coalesce(j.progress_done, 0) THEN 0 ELSE j.crashes END,
+      attempt = CASE WHEN p_done > j.progress_most THEN 1 ELSE j.attempt END,
+      crashes = CASE WHEN p_done > j.progress_most THEN 0 ELSE j.crashes END,
+      progress_most = greatest(j.progress_most, p_done),
       deadline_at = now() + make_interval(secs => p_seconds)
    WHERE j.id = p_id AND j.run_token = p_token
   RETURNING j.cancel_requested, j.priority, j.queue INTO v_cancelled, priority, v_queue;
