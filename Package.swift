@@ -53,6 +53,12 @@ let package = Package(
       name: "queue-benchmark", dependencies: ["EventLoop", "Postgres", "Magpie"], path: "Benchmarks/queue"),
 
     .target(name: "TestSupport", dependencies: ["EventLoop", "Postgres"], path: "Tests/TestSupport"),
+    .target(
+      name: "WorldSupport",
+      dependencies: [
+        "EventLoop", "Postgres", "JSONText", "HTTP", "HTTPServer", "HTTPClient", "Upstream", "MagpieSchema", "Magpie",
+        "MagpieAPI", "UpstreamSimulator", "TestSupport",
+      ], path: "Tests/WorldSupport"),
     .testTarget(name: "LayeringTests"),
     .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"]),
     .testTarget(name: "PostgresTests", dependencies: ["CLibpq", "Postgres", "EventLoop", "TestSupport"]),
@@ -70,7 +76,13 @@ let package = Package(
       name: "IntegrationTests",
       dependencies: [
         "EventLoop", "Postgres", "JSONText", "HTTP", "HTTPServer", "HTTPClient", "Upstream",
-        "MagpieSchema", "Magpie", "MagpieAPI", "UpstreamSimulator", "TestSupport",
+        "MagpieSchema", "Magpie", "MagpieAPI", "UpstreamSimulator", "TestSupport", "WorldSupport",
+      ]),
+    .testTarget(
+      name: "APITests",
+      dependencies: [
+        "EventLoop", "Postgres", "JSONText", "HTTP", "HTTPServer", "HTTPClient", "Upstream",
+        "MagpieSchema", "Magpie", "MagpieAPI", "UpstreamSimulator", "TestSupport", "WorldSupport",
       ]),
     .testTarget(
       name: "BlackBoxTests",

@@ -79,7 +79,9 @@ import Testing
     // Of what each connection may have, all but one is under way; that one waits.
     try await withLockHeld(configure: { $0.maximumInFlight = StatementQueue.depth + 1 }) { database, group, release in
       let before = database.metrics.statements
-      let fitting = start(2 * StatementQueue.depth + 2, Self.blocked, on: database, group)
+      // All in one turn of the loop: once a connection is silent, the other is filled first, and then only two may wait.
+      let count = 2 * StatementQueue.depth + 2
+      let fitting = try await group.loops[0].run { start(count, Self.blocked, on: database, group) }
       try await eventually { database.metrics.statements == before + UInt64(2 * StatementQueue.depth) }
       let refused = try #require(await start(1, Self.blocked, on: database, group)[0].value)
       #expect(refused.kind == .overloaded)

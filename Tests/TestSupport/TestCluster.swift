@@ -46,24 +46,25 @@ public final class TestCluster: Sendable {
     options.settings = ["max_connections=400", "shared_buffers=64MB", "autovacuum_naptime=1h"]
     cluster = PrivateCluster(directory: directory, options: options)
     _ = try await cluster.start()
+    let superuser = "host=\(directory)/socket user=postgres dbname=postgres"
+    var configuration = Database.Configuration(connectionString: superuser)
+    configuration.pipelinesPerLoop = 1
+    configuration.poolSize = 1
+    configuration.poolWaitTimeout = .seconds(120)
+    creation = try Database(configuration, group: EventLoopGroup(count: 1, name: "cluster"))
+    try await creation.start()
     TestCluster.running.withLock { $0 = self }
     atexit { TestCluster.removeAtExit() }
   }
 
-  /// `create database` copies a template: one at a time, and off the loops.
-  private let creation = CreationQueue()
+  /// `create database` copies a template: one at a time, all on one connection.
+  private let creation: Database
 
   private func makeDatabase(template: String?) async throws -> String {
     let name = "test_\(nextNumber.add(1, ordering: .relaxed).newValue)"
     let source = template ?? "template1"
-    try await creation.run { [self] in
-      try await withDatabase(superuser(), loops: 1) { database in
-        try await database.pooled { connection in
-          _ = try await connection.query(
-            Query(unsafe: "CREATE DATABASE \"\(name)\" OWNER magpie TEMPLATE \"\(source)\""))
-        }
-      }
-    }
+    try await creation.pooledQuery(
+      Query(unsafe: "CREATE DATABASE \"\(name)\" OWNER magpie TEMPLATE \"\(source)\""))
     return "host=\(directory)/socket user=magpie dbname=\(name)"
   }
 
@@ -94,20 +95,5 @@ public final class TestCluster: Sendable {
     let available = Files.read("/proc/meminfo")?.split(separator: "\n").first { $0.hasPrefix("MemAvailable:") }
     let kilobytes = available?.split(separator: " ").dropFirst().first.flatMap { Int($0) }
     return (kilobytes ?? 0) << 10 >= needed
-  }
-}
-
-/// Lets one task in at a time, in any order.
-private actor CreationQueue {
-  private var last: Task<Void, any Error>?
-
-  func run(_ body: @escaping @Sendable () async throws -> Void) async throws {
-    let previous = last
-    let task = Task {
-      _ = await previous?.result
-      try await body()
-    }
-    last = task
-    try await task.value
   }
 }

@@ -4,11 +4,19 @@ import Postgres
 public struct Accounts: Sendable {
   let database: Database
   let passwords: PasswordWorkers
+  /// What new passwords are hashed with.
+  private let hashing: PasswordHash.Parameters
 
   /// Accounts in a database.
   public init(database: Database, passwords: PasswordWorkers) {
+    self.init(database: database, passwords: passwords, hashing: .standard)
+  }
+
+  /// Accounts whose passwords take more or less work than they should.
+  package init(database: Database, passwords: PasswordWorkers, hashing: PasswordHash.Parameters) {
     self.database = database
     self.passwords = passwords
+    self.hashing = hashing
   }
 
   /// The keys under which accounts send requests once.
@@ -66,7 +74,7 @@ public struct Accounts: Sendable {
       try await attempt.refuse(restores ? .restore : .signIn, account: attempt.account, in: database)
       return .refused(account: attempt.account)
     }
-    let renewed = try await stored.isOutdated ? hash(password) : nil
+    let renewed = try await stored.isOutdated(where: hashing) ? hash(password) : nil
     func admit(_ checked: String, renewed: String?) async throws -> Admission {
       try await admission { transaction in
         if restores {
@@ -103,7 +111,7 @@ public struct Accounts: Sendable {
   ///
   /// - Throws: `PasswordWorkers.Busy`.
   func matches(_ password: String, _ attempt: Attempt) async throws -> Bool {
-    try await matches(password, attempt.stored ?? PasswordHash.dummy, isUrgent: attempt.isKnown)
+    try await matches(password, attempt.stored ?? .dummy(hashing), isUrgent: attempt.isKnown)
   }
 
   private func matches(_ password: String, _ stored: PasswordHash, isUrgent: Bool) async throws -> Bool {
@@ -181,7 +189,7 @@ public struct Accounts: Sendable {
 
   func hash(_ password: String) async throws -> String {
     let bytes = Array(password.utf8)
-    return try await passwords.run { PasswordHash(password: bytes).text }
+    return try await passwords.run { [hashing] in PasswordHash(password: bytes, parameters: hashing).text }
   }
 
   /// Why nobody is signed in. Thrown, so that whatever led there is rolled back.

@@ -5,11 +5,16 @@ import CLibcrypto
 /// The parameters are one of OWASP's equivalent choices; 32 MiB a hash keeps a small server within its memory. They are part
 /// of the string, so they can change without locking anybody out.
 public struct PasswordHash: Equatable, Sendable {
-  struct Parameters: Equatable {
+  package struct Parameters: Equatable, Sendable {
     /// log₂ of the cost.
     var ln = 15
     var r = 8
     var p = 3
+
+    /// What new passwords are hashed with.
+    package static let standard = Parameters()
+    /// As little work as is reasonable at all: for tests, which would else spend half a minute on passwords like `password`.
+    package static let least = Parameters(ln: 10, r: 1, p: 1)
 
     /// Bounds what a stored string may make us spend.
     var isReasonable: Bool { (10...20).contains(ln) && (1...32).contains(r) && (1...16).contains(p) }
@@ -23,7 +28,7 @@ public struct PasswordHash: Equatable, Sendable {
 
   /// Hashes with a new salt. Takes about a tenth of a second of one core: never on an event loop.
   public init(password: [UInt8]) {
-    self.init(password: password, parameters: Parameters())
+    self.init(password: password, parameters: .standard)
   }
 
   private init(parameters: Parameters, salt: [UInt8], key: [UInt8]) {
@@ -70,11 +75,13 @@ public struct PasswordHash: Equatable, Sendable {
   }
 
   /// Whether it was made with other parameters than new ones are.
-  public var isOutdated: Bool { parameters != Parameters() || key.count != 32 }
+  func isOutdated(where present: Parameters) -> Bool { parameters != present || key.count != 32 }
 
   /// What unknown names are checked against, so that they take as long as known ones.
-  public static let dummy = PasswordHash(
-    parameters: Parameters(), salt: [UInt8](repeating: 0, count: 16), key: [UInt8](repeating: 0, count: 32))
+  static func dummy(_ parameters: Parameters) -> PasswordHash {
+    PasswordHash(
+      parameters: parameters, salt: [UInt8](repeating: 0, count: 16), key: [UInt8](repeating: 0, count: 32))
+  }
 
   private static func derive(_ password: [UInt8], _ salt: [UInt8], _ parameters: Parameters, length: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: length) { output, count in

@@ -1,6 +1,7 @@
 import HTTP
 import HTTPClient
 import Testing
+import WorldSupport
 
 @testable import Magpie
 
@@ -21,9 +22,9 @@ enum AccountWorld {
 }
 
 extension TestWorld {
-  /// An account with a password. It is hashed with little work, so that wrong ones cost nothing.
+  /// An account with a password, hashed as the servers of a world hash theirs.
   func account(_ username: String, password: String = AccountWorld.password) async throws {
-    let hash = PasswordHash(password: Array(password.utf8), parameters: .init(ln: 10, r: 1, p: 1))
+    let hash = PasswordHash(password: Array(password.utf8), parameters: .least)
     try await sql("SELECT admin.create_account(\(username))")
     try await sql("UPDATE magpie.account SET password_hash = \(hash.text) WHERE username = \(username)")
   }

@@ -1,6 +1,7 @@
 import HTTP
 import Magpie
 import Testing
+import WorldSupport
 
 @testable import MagpieAPI
 

@@ -3,6 +3,7 @@ import Magpie
 import Postgres
 import TestSupport
 import Testing
+import WorldSupport
 
 /// POST requests under a key.
 @Suite struct IdempotencyTests {

@@ -3,6 +3,7 @@ import JSONText
 import Magpie
 import Postgres
 import Testing
+import WorldSupport
 
 @testable import MagpieAPI
 

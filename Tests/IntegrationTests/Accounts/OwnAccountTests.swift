@@ -4,6 +4,7 @@ import Magpie
 import Postgres
 import TestSupport
 import Testing
+import WorldSupport
 
 /// What people do with their own account.
 @Suite struct OwnAccountTests {

@@ -3,6 +3,7 @@ import Magpie
 import Postgres
 import TestSupport
 import Testing
+import WorldSupport
 
 /// The list of devices, and their end.
 @Suite struct SessionTests {

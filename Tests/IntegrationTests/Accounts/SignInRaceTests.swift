@@ -2,6 +2,7 @@ import HTTP
 import Postgres
 import TestSupport
 import Testing
+import WorldSupport
 
 @testable import Magpie
 
@@ -36,9 +37,8 @@ import Testing
   func passwordThatWasChangedMeanwhileIsWrong(_ path: String, _ isOutdated: Bool) async throws {
     try await AccountWorld.run { world async throws in
       try await world.account("ann")
-      if !isOutdated {
-        let strong = PasswordHash(password: Array(AccountWorld.password.utf8)).text
-        try await world.sql("UPDATE magpie.account SET password_hash = \(strong)")
+      if isOutdated {
+        try await world.sql("UPDATE magpie.account SET password_hash = \(Self.hash(AccountWorld.password, ln: 11))")
       }
       let same: Fields = ["X-Request-Id": "same"]
       let wrong = try await world.signIn("ann", "wrong-guess", from: "192.0.2.1", same, path: path)
@@ -58,8 +58,9 @@ import Testing
   @Test func passwordWhoseHashWasRenewedMeanwhileIsRight() async throws {
     try await AccountWorld.run { world async throws in
       try await world.account("ann")
+      try await world.sql("UPDATE magpie.account SET password_hash = \(Self.hash(AccountWorld.password, ln: 11))")
       let raced = try await Self.change(
-        "UPDATE magpie.account SET password_hash = \(Self.hash(AccountWorld.password, ln: 11)) WHERE username = 'ann'",
+        "UPDATE magpie.account SET password_hash = \(Self.hash(AccountWorld.password)) WHERE username = 'ann'",
         in: world
       ) { try await world.signIn("ann") }
       #expect(raced.status == 201)

@@ -5,6 +5,7 @@ import Magpie
 import Postgres
 import TestSupport
 import Testing
+import WorldSupport
 
 @testable import MagpieAPI
 

@@ -4,6 +4,7 @@ import Magpie
 import Postgres
 import Testing
 import UpstreamSimulator
+import WorldSupport
 
 /// Who came and who left, as clients are told.
 @Suite struct ChangeTests {

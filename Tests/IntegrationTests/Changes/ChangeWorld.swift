@@ -2,6 +2,7 @@ import HTTP
 import Magpie
 import Testing
 import UpstreamSimulator
+import WorldSupport
 
 /// A world in which somebody's followers have been walked once, pages of five, and nothing happens by itself.
 struct ChangeWorld: Sendable {

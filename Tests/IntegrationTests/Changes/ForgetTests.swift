@@ -2,6 +2,7 @@ import HTTP
 import Postgres
 import Testing
 import UpstreamSimulator
+import WorldSupport
 
 /// Erasing people for good.
 @Suite struct ForgetTests {
@@ -120,7 +121,9 @@ import UpstreamSimulator
   }
 
   @Test func repositoriesOfForgottenPeopleAreForgottenWithThem() async throws {
-    try await TestWorld.run(RepositoryListTests.options(3)) { world in
+    var user = Simulator.Configuration.User("octocat", followers: 3)
+    user.repositories = 3
+    try await TestWorld.run(TestWorld.Options(user)) { world in
       let token = try await world.token()
       try world.simulator.addRepository("Nest", of: "octocat")
       var change = Simulator.RepositoryChange()

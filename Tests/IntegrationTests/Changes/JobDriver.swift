@@ -3,6 +3,7 @@ import Postgres
 import Testing
 import Upstream
 import UpstreamSimulator
+import WorldSupport
 
 @testable import Magpie
 
@@ -20,7 +21,7 @@ final class JobDriver: Sendable {
     database = try await TestWorld.database(world.url, role: "magpie_worker", world.group)
     let origin = try #require(HTTPClient.Origin(world.simulator.baseURL))
     client = HTTPClient(
-      loop: world.group.loops[1],
+      loop: world.group.loops[0],
       configuration: HTTPClient.Configuration(userAgent: "magpie-test", origins: [origin], trustedOrigins: [origin]))
     let gate = GitHubGate(
       service: try #require(UpstreamService(base: world.simulator.baseURL, userAgent: "magpie-test")),

@@ -3,6 +3,7 @@ import JSONText
 import Postgres
 import Testing
 import UpstreamSimulator
+import WorldSupport
 
 @testable import Magpie
 

@@ -4,6 +4,7 @@ import Magpie
 import Postgres
 import Testing
 import UpstreamSimulator
+import WorldSupport
 
 /// Lists that private profiles hide, and what can be said of them: nobody has left, and nobody has come.
 @Suite struct PrivateListTests {

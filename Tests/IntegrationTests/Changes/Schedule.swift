@@ -2,6 +2,7 @@ import Magpie
 import Postgres
 import Testing
 import UpstreamSimulator
+import WorldSupport
 
 /// A story made of a number: people come, go, are renamed, vanish and return, while walks run well, move, break and are refused.
 ///

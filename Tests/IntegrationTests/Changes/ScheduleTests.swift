@@ -2,6 +2,7 @@ import Glibc
 import Postgres
 import Testing
 import UpstreamSimulator
+import WorldSupport
 
 /// Two hundred stories of follow, unfollow, rename, suspension and return under drift, cut walks and refusals.
 /// `MAGPIE_SCHEDULE_SQL` is run first, to see whether the stories find a rule that was broken on purpose.

@@ -1,10 +1,10 @@
 import EventLoop
 import Magpie
-import MagpieSchema
 import Postgres
 import Synchronization
 import TestSupport
 import Testing
+import WorldSupport
 
 @testable import Magpie
 
@@ -17,18 +17,10 @@ struct QueueFixture: Sendable {
   let group: EventLoopGroup
   let queue: JobQueue
 
-  /// Migrated once and copied for each test.
-  private static let template = Task {
-    let url = try await TestCluster.database()
-    try await Migrator.migrate(
-      connectionString: url, migrations: Migrations.all, repeatable: Migrations.repeatable)
-    return TestCluster.name(of: url)
-  }
-
   static func make(
     loops: Int = 1, role: String = "magpie_worker", _ body: (QueueFixture) async throws -> Void
   ) async throws {
-    let url = try await TestCluster.database(template: try await template.value)
+    let url = try await Schema.database()
     try await with(url, loops: loops, role: role, body)
   }
 
@@ -147,11 +139,4 @@ final class Gate: Sendable {
     }
     for continuation in waiting { continuation.resume() }
   }
-}
-
-/// What handlers did, in order.
-final class Record<Entry: Sendable>: Sendable {
-  private let list = Mutex<[Entry]>([])
-  var entries: [Entry] { list.withLock { $0 } }
-  func add(_ entry: Entry) { list.withLock { $0.append(entry) } }
 }

@@ -1,5 +1,6 @@
 import Testing
 import Upstream
+import WorldSupport
 
 @testable import Magpie
 

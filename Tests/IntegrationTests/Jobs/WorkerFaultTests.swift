@@ -4,6 +4,7 @@ import MagpieSchema
 import Postgres
 import TestSupport
 import Testing
+import WorldSupport
 
 @testable import Magpie
 

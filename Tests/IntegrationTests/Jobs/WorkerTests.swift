@@ -2,6 +2,7 @@ import EventLoop
 import Postgres
 import TestSupport
 import Testing
+import WorldSupport
 
 @testable import Magpie
 

@@ -3,6 +3,7 @@ import JSONText
 import Magpie
 import Postgres
 import Testing
+import WorldSupport
 
 /// One random history: devices that edit, offline and online, lose answers and repeat requests, and a hand with psql, of which
 /// their streams must hear. In the end all must have the same, and what was promised must have been kept.

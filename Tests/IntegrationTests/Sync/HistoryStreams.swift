@@ -1,5 +1,6 @@
 import EventLoop
 import JSONText
+import WorldSupport
 
 /// The event streams of a history's devices, which are open from beginning to end beside what the devices push and pull.
 struct HistoryStreams {

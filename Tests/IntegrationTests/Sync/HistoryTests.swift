@@ -2,6 +2,7 @@ import Glibc
 import Magpie
 import Postgres
 import Testing
+import WorldSupport
 
 /// Random histories. A failing one prints its seed; `MAGPIE_HISTORY_SEED` runs that one alone and prints what happened.
 /// Everybody runs the same ones; `MAGPIE_HISTORY_COUNT` runs as many others, beginning anywhere.

@@ -2,6 +2,7 @@ import HTTP
 import JSONText
 import Postgres
 import Testing
+import WorldSupport
 
 /// Deletions that are forgotten: whose cursors that ends, and whose it does not.
 @Suite struct HorizonTests {

@@ -4,6 +4,7 @@ import JSONText
 import Synchronization
 import TestSupport
 import Testing
+import WorldSupport
 
 /// `/v1/stream`: what happens is told, to all devices, once each, and to nobody else.
 @Suite struct StreamTests {

@@ -3,6 +3,7 @@ import JSONText
 import Postgres
 import TestSupport
 import Testing
+import WorldSupport
 
 @testable import Magpie
 
