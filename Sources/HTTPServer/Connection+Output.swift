@@ -198,6 +198,11 @@ extension Connection {
     recycle()
     state.becameIdle(now: home.loop.now, home.deadlines)
     if peerFinished { mayRead = true }  // to find the end of the stream behind the last request
+    // What was promised before the end began, the answer of a stream or for a slow reader, holds no longer. After the turn:
+    // whoever has sent the next request already is served.
+    if home.isDraining {
+      home.loop.schedule(after: .zero) { [self] in if isIdle { closeUnlessRequested() } }
+    }
   }
 
   func report(isComplete: Bool) {

@@ -136,8 +136,9 @@ import Testing
   @Test func drainWaitsForTheRestOfAStream() async throws {
     let started = Signal()
     let more = Signal()
-    try await withServer(respond: { _ in
-      Response(
+    try await withServer(respond: { request in
+      if request.target.path == "/idle" { return .text("idle") }
+      return Response(
         .ok, [:],
         .stream { stream in
           try await stream.write([65])
@@ -148,12 +149,18 @@ import Testing
           }
         })
     }) { server in
+      let idle = try TestClient(server)
+      try await idle.send(.request("GET /idle"))
+      #expect(try await idle.answer().text == "idle")
       let client = try TestClient(server)
       try await client.send(.request("GET /"))
       await started.wait()
       async let drained: Void = server.drain(timeout: .seconds(600))
+      #expect(try await idle.isClosed())
       more.happen()
       #expect(try await client.answer().text == "AB")
+      // Its head, sent before the end began, has promised that the connection stays.
+      #expect(try await client.isClosed())
       await drained
       #expect(server.connections == 0)
     }
