@@ -5,6 +5,7 @@ import CLibcrypto
 /// The parameters are one of OWASP's equivalent choices; 32 MiB a hash keeps a small server within its memory. They are part
 /// of the string, so they can change without locking anybody out.
 public struct PasswordHash: Equatable, Sendable {
+  /// How much work a hash is (RFC 7914, section 2).
   package struct Parameters: Equatable, Sendable {
     /// log₂ of the cost.
     var ln = 15
