@@ -151,4 +151,23 @@ extension Refreshes {
       kind: GifQuestion.jobKind, subject: question.subject, args: question.args, priority: priority,
       whenRunning: startsOver ? .startOver : .join, account: account)
   }
+
+  /// Orders an answer of GIPHY of which none is stored that is young enough, or joins the job that is fetching it.
+  ///
+  /// - Parameters:
+  ///   - life: seconds for which an answer counts.
+  ///   - absenceLife: the same for the answer that there is no such thing.
+  /// - Returns: `nil` when it has been stored meanwhile.
+  /// - Throws: `PostgresError`.
+  public func requestMissing(
+    _ question: Giphy.Question, life: Double, absenceLife: Double, account: Int64
+  ) async throws -> Job.Ticket? {
+    try await queue.request(
+      kind: GifQuestion.jobKind, subject: question.subject, args: question.args, priority: .interactive,
+      account: account,
+      unless: """
+        EXISTS (SELECT FROM magpie.gif_answer g WHERE g.key = \(question.key)
+          AND g.fetched_at > now() - make_interval(secs => CASE WHEN g.status = 404 THEN \(absenceLife) ELSE \(life) END))
+        """)
+  }
 }

@@ -25,6 +25,14 @@ public struct AvatarRequest: Sendable, Hashable {
 
   var subject: String { "\(id):\(size.rawValue)" }
 
+  /// An SQL expression: whether it is known of the picture what it is, or that there is none to be had now.
+  var isKnown: Query {
+    """
+    EXISTS (SELECT FROM magpie.github_user u JOIN magpie.avatar a ON a.user_id = u.id
+      WHERE u.id = \(id) AND a.size = \(Int32(size.rawValue)) AND \(fragment: StoredAvatar.isFresh))
+    """
+  }
+
   /// Reads what `subject` has written.
   init?(subject: String) {
     let parts = subject.split(separator: ":")
@@ -60,13 +68,18 @@ public struct StoredAvatar: Sendable {
   /// The upstream's word that there is nobody, while it is believed.
   public let isAbsent: Bool
 
+  /// An SQL expression on a person `u` and their picture `a`; null when there is none.
+  static let isFresh: Query = """
+    a.url = u.avatar_url AND (a.failed_at > now() - make_interval(secs => \(StoredAvatar.failureLife))
+      OR a.sha256 IS NOT NULL AND a.failed_at IS NULL
+         AND a.validated_at > now() - make_interval(secs => \(StoredAvatar.life)))
+    """
+
   static func query(_ request: AvatarRequest, token: [UInt8], negativeLife: Double) -> Query {
     """
     WITH me AS MATERIALIZED (SELECT magpie.authenticate(\(token)) AS account_id)
     SELECT me.account_id, u.login, encode(i.sha256, 'hex'), i.media_type, i.bytes,
-           coalesce(a.url = u.avatar_url AND (a.failed_at > now() - make_interval(secs => \(StoredAvatar.failureLife))
-             OR a.sha256 IS NOT NULL AND a.failed_at IS NULL
-                AND a.validated_at > now() - make_interval(secs => \(StoredAvatar.life))), false),
+           coalesce(\(fragment: isFresh), false),
            coalesce(x.checked_at > now() - make_interval(secs => \(negativeLife)), false)
       FROM me LEFT JOIN magpie.github_user u ON u.id = \(request.id)
       LEFT JOIN magpie.avatar a ON a.user_id = u.id AND a.size = \(Int32(request.size.rawValue))

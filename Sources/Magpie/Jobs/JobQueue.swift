@@ -44,30 +44,77 @@ public final class JobQueue: Sendable {
 
   /// Asks for jobs of one kind about several subjects, in one statement.
   ///
-  /// - Parameter condition: an SQL expression on `s.subject`; subjects for which it holds are left out.
   /// - Returns: the tickets, by subject.
   /// - Throws: as `request`.
   func request(
-    kind: String, _ subjects: [(subject: String, args: [UInt8])], priority: Job.Priority, whenRunning: Job.WhenRunning,
-    account: Int64, unless condition: Query = "false"
+    kind: String, _ subjects: [Order], priority: Job.Priority, whenRunning: Job.WhenRunning, account: Int64?
   ) async throws -> [String: Job.Ticket] {
+    let rows = try await database.retrying(
+      JobQueue.orders(kind, subjects, priority, startsOver: whenRunning == .startOver, account, unless: "false"))
+    sender.send("default")
+    return try JobQueue.tickets(rows)
+  }
+
+  /// A subject, and what its job is told.
+  typealias Order = (subject: String, args: [UInt8])
+
+  private static func orders(
+    _ kind: String, _ subjects: [Order], _ priority: Job.Priority, startsOver: Bool, _ account: Int64?,
+    unless condition: Query
+  ) -> Query {
     // In one order, so that two who ask for the same subjects do not wait for each other.
     let sorted = subjects.sorted { $0.subject < $1.subject }
-    let rows = try await database.retrying(
-      """
+    return """
       SELECT s.subject, r.id, r.run, r.outcome
         FROM unnest(\(sorted.map(\.subject)), \(sorted.map { String(decoding: $0.args, as: UTF8.self) })) AS s(subject, args),
-          LATERAL magpie.request_job(\(kind), s.subject, s.args::jsonb, \(priority.rawValue)::int,
-            \(whenRunning == .startOver), \(account), interval '0', false) r
+          LATERAL magpie.request_job(\(kind), s.subject, s.args::jsonb, \(priority.rawValue)::int, \(startsOver), \(account),
+            interval '0', false) r
        WHERE NOT (\(fragment: condition))
-      """)
-    sender.send("default")
+      """
+  }
+
+  private static func tickets(_ rows: Rows) throws -> [String: Job.Ticket] {
     var tickets: [String: Job.Ticket] = [:]
     for row in rows {
       let (subject, id, run, outcome) = try row.decode((String, Int64, Int, String).self)
       tickets[subject] = Job.Ticket(id: id, run: run, outcome: Job.RequestOutcome(rawValue: outcome) ?? .merged)
     }
     return tickets
+  }
+
+  // MARK: Unless it has come meanwhile
+
+  /// Asks for jobs of one kind about several subjects, but for those for which a condition holds. As for a single one, what
+  /// runs that end at this moment have made true is seen.
+  ///
+  /// - Parameter condition: an SQL expression on `s.subject`; not null.
+  /// - Returns: the tickets, by subject.
+  /// - Throws: as `request`.
+  func request(
+    kind: String, _ subjects: [Order], priority: Job.Priority, account: Int64?, unless condition: Query
+  ) async throws -> [String: Job.Ticket] {
+    struct Outdated: Error {}
+    var rounds = 0
+    while true {
+      do {
+        let tickets = try await database.transaction(retries: 5) { transaction in
+          let tickets = try JobQueue.tickets(
+            try await transaction.query(
+              JobQueue.orders(kind, subjects, priority, startsOver: false, account, unless: condition)))
+          let new = tickets.filter { $0.value.outcome == .inserted }.keys.sorted()
+          // Each round leaves out at least one more; an order too many does no harm but to the budget.
+          if new.isEmpty || rounds == 3 { return tickets }
+          let isOutdated = try await transaction.query(
+            "SELECT EXISTS (SELECT FROM unnest(\(new)) AS s(subject) WHERE \(fragment: condition))")
+          if try isOutdated[0].decode(Bool.self) { throw Outdated() }
+          return tickets
+        }
+        sender.send("default")
+        return tickets
+      } catch is Outdated {
+        rounds += 1
+      }
+    }
   }
 
   /// Asks for a job of a subject unless a condition holds: what a run that ends at this moment has made true is seen, and is
@@ -80,7 +127,7 @@ public final class JobQueue: Sendable {
   /// - Returns: `nil` when the condition holds.
   /// - Throws: as `request`.
   func request(
-    kind: String, subject: String, args: [UInt8], priority: Job.Priority, account: Int64, unless condition: Query
+    kind: String, subject: String, args: [UInt8], priority: Job.Priority, account: Int64?, unless condition: Query
   ) async throws -> Job.Ticket? {
     struct NotNeeded: Error {}
     do {

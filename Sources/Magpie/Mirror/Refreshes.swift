@@ -48,6 +48,19 @@ public struct Refreshes: Sendable {
       whenRunning: startsOver ? .startOver : .join, account: account)
   }
 
+  /// Orders a page of a search of which no answer is stored that is young enough, or joins the job that is fetching it.
+  ///
+  /// - Parameter maxAge: seconds for which an answer counts at most; `nil`: as long as it lives.
+  /// - Returns: `nil` when it has been stored meanwhile.
+  /// - Throws: `PostgresError`.
+  public func requestMissing(
+    _ query: SearchQuery, _ timeToLive: TimeToLive, maxAge: Double?, account: Int64
+  ) async throws -> Job.Ticket? {
+    try await queue.request(
+      kind: SearchQuery.jobKind, subject: query.subject, args: query.args, priority: .interactive, account: account,
+      unless: StoredSearch.isStored(query, timeToLive, maxAge: maxAge))
+  }
+
   /// Orders a person's picture, or joins the job that is fetching it.
   ///
   /// - Throws: `PostgresError`.
@@ -59,6 +72,16 @@ public struct Refreshes: Sendable {
       whenRunning: startsOver ? .startOver : .join, account: account)
   }
 
+  /// Orders a picture that is neither stored nor known not to be there, or joins the job that is fetching it.
+  ///
+  /// - Returns: `nil` when that has changed meanwhile.
+  /// - Throws: `PostgresError`.
+  public func requestMissing(_ avatar: AvatarRequest, account: Int64) async throws -> Job.Ticket? {
+    try await queue.request(
+      kind: AvatarRequest.jobKind, subject: avatar.subject, args: Array("{}".utf8), priority: .interactive,
+      account: account, unless: avatar.isKnown)
+  }
+
   /// Orders the profiles of several people at once, by their keys. Those that have come since they were looked for, and are
   /// no older than `life`, are ordered only with `startsOver`.
   ///
@@ -66,6 +89,11 @@ public struct Refreshes: Sendable {
   public func requestProfiles(
     of people: [Person], priority: Job.Priority, startsOver: Bool, life: Double, account: Int64
   ) async throws -> [String: Job.Ticket] {
+    let orders = people.map { ($0.key, Subject.profile($0).args) }
+    if startsOver {
+      return try await queue.request(
+        kind: "github-user", orders, priority: priority, whenRunning: .startOver, account: account)
+    }
     let fresh: Query = """
       EXISTS (SELECT FROM magpie.github_user u
         WHERE u.login_key = s.subject AND u.state <> 'gone' AND u.profile_validated_at > now() - make_interval(secs => \(life)))
@@ -73,9 +101,7 @@ public struct Refreshes: Sendable {
         WHERE u.id = substr(s.subject, 4)::bigint AND u.state <> 'gone'
           AND u.profile_validated_at > now() - make_interval(secs => \(life)))
       """
-    return try await queue.request(
-      kind: "github-user", people.map { ($0.key, Subject.profile($0).args) }, priority: priority,
-      whenRunning: startsOver ? .startOver : .join, account: account, unless: startsOver ? "false" : fresh)
+    return try await queue.request(kind: "github-user", orders, priority: priority, account: account, unless: fresh)
   }
 
   /// How a job stands, for an account that has asked for it; `nil` for others.

@@ -29,6 +29,18 @@ public struct StoredSearch: Sendable {
 
   private static func incompleteLife(_ timeToLive: TimeToLive) -> Double { min(timeToLive.negative, timeToLive.search) }
 
+  /// An SQL expression: whether an answer is stored that lives, as `life` says, and is no older than `maxAge`.
+  static func isStored(_ query: SearchQuery, _ timeToLive: TimeToLive, maxAge: Double?) -> Query {
+    """
+    EXISTS (SELECT FROM magpie.search_page s
+      WHERE s.search_key = \(query.key) AND s.page = \(Int32(query.page))
+        AND s.validated_at > now() - make_interval(secs => least(\(maxAge), CASE
+          WHEN s.status = 422 THEN \(timeToLive.negative)
+          WHEN s.is_incomplete THEN \(incompleteLife(timeToLive))
+          ELSE \(timeToLive.search) END)))
+    """
+  }
+
   /// Items on the page, without those that an earlier page has shown.
   public var ids: [Int64] { items.map(\.id) }
 

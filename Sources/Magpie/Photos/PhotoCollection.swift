@@ -32,4 +32,15 @@ extension Refreshes {
       kind: collection.jobKind, subject: PhotoCollection.subject, priority: priority,
       whenRunning: startsOver ? .startOver : .join, account: account)
   }
+
+  /// Orders photos or albums of which nothing was ever fetched, or joins the job that is fetching them.
+  ///
+  /// - Returns: `nil` when they have been stored meanwhile.
+  /// - Throws: `PostgresError`.
+  public func requestMissing(_ collection: PhotoCollection, account: Int64?) async throws -> Job.Ticket? {
+    try await queue.request(
+      kind: collection.jobKind, subject: PhotoCollection.subject, args: Array("{}".utf8), priority: .interactive,
+      account: account,
+      unless: "EXISTS (SELECT FROM magpie.photo_set s WHERE s.name = \(collection.rawValue) AND s.generation > 0)")
+  }
 }

@@ -31,12 +31,11 @@ struct GifReads: Sendable {
     let shown = stored.flatMap { $0.status == 404 ? nil : $0 }
     let waitsFirst = shown == nil || question.isRandom
     let wait = waitsFirst ? wish.waitForFirst : wish.waitForFresher
-    let ticket = try await services.refreshes.request(
-      head.question, priority: wait > .zero || waitsFirst ? .interactive : .soon, startsOver: wish.refreshes,
-      account: head.account)
-    if shown == nil, wish.respondsAsync { throw Accepted(job: ticket.id) }
-    if wait == .zero, let shown {
-      return Delivery(value: shown, source: .stale(try await detail()), job: ticket.id, timing: timing)
+    let ticket = try await order(head, question, wish, isMissing: waitsFirst, waits: wait > .zero)
+    let job = ticket?.id
+    if shown == nil, wish.respondsAsync, let job { throw Accepted(job: job) }
+    if wait == .zero, let shown, job != nil {
+      return Delivery(value: shown, source: .stale(try await detail()), job: job, timing: timing)
     }
     let (reason, problem): (String, APIError)
     switch try await end(of: ticket, wait, &timing) {
@@ -44,17 +43,32 @@ struct GifReads: Sendable {
       if let fresh = try await known(question, token, &timing).stored {
         return Delivery(value: fresh, source: shown == nil ? .fetched : .refreshed, job: nil, timing: timing)
       }
-      (reason, problem) = ("refreshing", GitHubProblem.notReady(ticket.id))
+      (reason, problem) = ("refreshing", GitHubProblem.notReady(job))
     case .closed(let outlook):
       reason = outlook.isLimiting ? "rate-limited" : "offline"
-      problem = GitHubProblem.closed(outlook, ticket.id, of: GifProblem.service)
+      problem = GitHubProblem.closed(outlook, job, of: GifProblem.service)
     case .obstacle("giphy/relay-off", _): throw GifProblem.relayOff
     case .obstacle(let code, let wait):
-      (reason, problem) = ("offline", GitHubProblem.obstacle(code, wait: wait, ticket.id, of: GifProblem.service))
-    case .timedOut: (reason, problem) = ("refreshing", GitHubProblem.notReady(ticket.id))
+      (reason, problem) = ("offline", GitHubProblem.obstacle(code, wait: wait, job, of: GifProblem.service))
+    case .timedOut: (reason, problem) = ("refreshing", GitHubProblem.notReady(job))
     }
     guard let shown else { throw problem }
-    return Delivery(value: shown, source: .stale(reason), job: ticket.id, timing: timing)
+    return Delivery(value: shown, source: .stale(reason), job: job, timing: timing)
+  }
+
+  /// `nil`: it has come since it was looked for.
+  private func order(
+    _ head: Gifs.Head, _ question: GifQuestion, _ wish: Wish, isMissing: Bool, waits: Bool
+  ) async throws -> Job.Ticket? {
+    if isMissing, !wish.refreshes {
+      let lives = services.mirror.timeToLive
+      let most = min(question.isRandom ? Self.randomLife : .infinity, wish.maxAge ?? .infinity)
+      return try await services.refreshes.requestMissing(
+        head.question, life: min(lives.gifs, most), absenceLife: min(lives.negative, most), account: head.account)
+    }
+    return try await services.refreshes.request(
+      head.question, priority: waits || isMissing ? .interactive : .soon, startsOver: wish.refreshes,
+      account: head.account)
   }
 
   private func detail() async throws -> String {
@@ -80,7 +94,7 @@ struct GifReads: Sendable {
     return try await known(question, token)
   }
 
-  private func end(of ticket: Job.Ticket, _ wait: Duration, _ timing: inout Timing) async throws -> JobWait.End {
+  private func end(of ticket: Job.Ticket?, _ wait: Duration, _ timing: inout Timing) async throws -> JobWait.End {
     let start = System.monotonicNanoseconds()
     defer { timing.queue += System.monotonicNanoseconds() &- start }
     return try await JobWait(services: services, resource: GifQuestion.resource, pool: GifQuestion.pool).end(

@@ -21,8 +21,11 @@ struct JobWait: Sendable {
     case timedOut
   }
 
-  /// - Parameter end: on the loop's clock, in nanoseconds.
-  func end(of ticket: Job.Ticket, by end: UInt64) async throws -> End {
+  /// - Parameters:
+  ///   - ticket: `nil` for what has come since it was looked for, so that no job was needed.
+  ///   - end: on the loop's clock, in nanoseconds.
+  func end(of ticket: Job.Ticket?, by end: UInt64) async throws -> End {
+    guard let ticket else { return .done }
     if let closed = try await closed() { return closed }
     while true {
       switch try await services.refreshes.news(

@@ -51,7 +51,9 @@ struct RepositoryDetail: Sendable {
       return wish.refreshes || freshness.age > min(part.life, wish.maxAge ?? part.life)
     }
     // Asking twice for a refresh that starts over would be two of them.
-    if due.count > 1, !wish.onlyStored, !wish.refreshes { try await order(due.map(\.subject), token) }
+    if due.count > 1, !wish.onlyStored, !wish.refreshes {
+      try await order(due.map { ($0.subject, $0.freshness == nil) }, token)
+    }
     for part in due {
       var rest = wish
       rest.spent = .nanoseconds(Int64(clamping: System.monotonicNanoseconds() &- start))
@@ -109,12 +111,16 @@ struct RepositoryDetail: Sendable {
   }
 
   /// Orders several parts before any of them is waited for.
-  private func order(_ subjects: [Subject], _ token: [UInt8]) async throws {
-    guard let key = subjects.first?.repository,
+  private func order(_ parts: [(subject: Subject, isMissing: Bool)], _ token: [UInt8]) async throws {
+    guard let key = parts.first?.subject.repository,
       case .found(_, let account) = try await services.mirror.repository(key, parts: false, token: token)
     else { return }
-    for subject in subjects {
-      _ = try await services.refreshes.request(subject, priority: .interactive, account: account)
+    for part in parts {
+      if part.isMissing {
+        _ = try await services.refreshes.requestMissing(part.subject, account: account)
+      } else {
+        _ = try await services.refreshes.request(part.subject, priority: .interactive, account: account)
+      }
     }
   }
 

@@ -78,27 +78,34 @@ struct SearchEndpoint: Sendable {
     if wish.onlyStored {
       return try await local(request, query, nil, timing, token) { GitHubProblem.notStored }
     }
-    let ticket = try await services.refreshes.request(
-      query, priority: .interactive, startsOver: wish.refreshes, account: account)
-    if wish.respondsAsync { throw Accepted(job: ticket.id) }
+    let ticket = try await order(query, wish, account)
+    if wish.respondsAsync, let ticket { throw Accepted(job: ticket.id) }
+    let job = ticket?.id
     switch try await wait(for: ticket, wish.waitForFirst, &timing) {
     case .done:
       guard case .found(let stored, _) = try await services.mirror.search(query, token: token) else {
-        return try await local(request, query, ticket.id, timing, token) { GitHubProblem.notReady(ticket.id) }
+        return try await local(request, query, job, timing, token) { GitHubProblem.notReady(job) }
       }
       return try await answer(to: request, query, stored, .fetched, nil, timing, token)
     case .closed(let outlook):
-      return try await local(request, query, ticket.id, timing, token) { GitHubProblem.closed(outlook, ticket.id) }
+      return try await local(request, query, job, timing, token) { GitHubProblem.closed(outlook, job) }
     case .obstacle(let code, let wait):
-      return try await local(request, query, ticket.id, timing, token) {
-        GitHubProblem.obstacle(code, wait: wait, ticket.id)
-      }
+      return try await local(request, query, job, timing, token) { GitHubProblem.obstacle(code, wait: wait, job) }
     case .timedOut:
-      return try await local(request, query, ticket.id, timing, token) { GitHubProblem.notReady(ticket.id) }
+      return try await local(request, query, job, timing, token) { GitHubProblem.notReady(job) }
     }
   }
 
-  private func wait(for ticket: Job.Ticket, _ duration: Duration, _ timing: inout Timing) async throws -> JobWait.End {
+  /// `nil`: it has come since it was looked for.
+  private func order(_ query: SearchQuery, _ wish: Wish, _ account: Int64) async throws -> Job.Ticket? {
+    if wish.refreshes {
+      return try await services.refreshes.request(query, priority: .interactive, startsOver: true, account: account)
+    }
+    return try await services.refreshes.requestMissing(
+      query, services.mirror.timeToLive, maxAge: wish.maxAge, account: account)
+  }
+
+  private func wait(for ticket: Job.Ticket?, _ duration: Duration, _ timing: inout Timing) async throws -> JobWait.End {
     let start = System.monotonicNanoseconds()
     defer { timing.queue += System.monotonicNanoseconds() &- start }
     return try await JobWait(services: services, resource: "search").end(

@@ -27,13 +27,12 @@ struct AvatarEndpoint: Sendable {
     var job: Int64?
     if avatar.isStale || wish.refreshes, !wish.onlyStored {
       let wait = avatar.image == nil ? wish.waitForFirst : wish.waitForFresher
-      let ticket = try await services.refreshes.request(
-        wanted, priority: wait > .zero ? .interactive : .soon, startsOver: wish.refreshes, account: account)
-      fields.append("Magpie-Job", "/v1/jobs/\(ticket.id)")
-      job = ticket.id
+      let ticket = try await order(wanted, avatar, wish, waits: wait > .zero, account)
+      if let ticket { fields.append("Magpie-Job", "/v1/jobs/\(ticket.id)") }
+      job = ticket?.id
       let isUnknown = avatar.image == nil && avatar.login == nil
-      if isUnknown, wish.respondsAsync { throw Accepted(job: ticket.id) }
-      if wait > .zero || isUnknown, try await comes(ticket, wait, isUnknown: isUnknown) {
+      if isUnknown, wish.respondsAsync, let ticket { throw Accepted(job: ticket.id) }
+      if wait > .zero || isUnknown || ticket == nil, try await comes(ticket, wait, isUnknown: isUnknown) {
         guard let again = try await services.images.avatar(wanted, token: token) else { throw APIError.badCredentials }
         (avatar, account) = again
         fields = ["Cache-Status": "magpie; fwd=miss"]
@@ -53,15 +52,26 @@ struct AvatarEndpoint: Sendable {
       cacheControl: AvatarEndpoint.initialsCacheControl, fields)
   }
 
+  /// `nil`: it has come since it was looked for.
+  private func order(
+    _ wanted: AvatarRequest, _ avatar: StoredAvatar, _ wish: Wish, waits: Bool, _ account: Int64
+  ) async throws -> Job.Ticket? {
+    if avatar.image == nil, waits, !wish.refreshes {
+      return try await services.refreshes.requestMissing(wanted, account: account)
+    }
+    return try await services.refreshes.request(
+      wanted, priority: waits ? .interactive : .soon, startsOver: wish.refreshes, account: account)
+  }
+
   /// Whether the job ends while the client waits. If nobody knows whose picture it is, there is nothing to show meanwhile, and
   /// the upstream must be asked for the person first: what speaks against that is thrown.
-  private func comes(_ ticket: Job.Ticket, _ wait: Duration, isUnknown: Bool) async throws -> Bool {
+  private func comes(_ ticket: Job.Ticket?, _ wait: Duration, isUnknown: Bool) async throws -> Bool {
     let end = System.monotonicNanoseconds() &+ wait.wholeNanoseconds
     let waiting = JobWait(services: services, resource: isUnknown ? "core" : nil)
     switch try await waiting.end(of: ticket, by: end) {
     case .done: return true
-    case .closed(let outlook) where isUnknown: throw GitHubProblem.closed(outlook, ticket.id)
-    case .obstacle(let code, let wait) where isUnknown: throw GitHubProblem.obstacle(code, wait: wait, ticket.id)
+    case .closed(let outlook) where isUnknown: throw GitHubProblem.closed(outlook, ticket?.id)
+    case .obstacle(let code, let wait) where isUnknown: throw GitHubProblem.obstacle(code, wait: wait, ticket?.id)
     case .closed, .obstacle, .timedOut: return false
     }
   }

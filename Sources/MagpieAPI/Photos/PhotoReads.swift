@@ -43,11 +43,10 @@ struct PhotoReads: Sendable {
       return try await refreshed(collection, id, head, refreshes, token, timing, request)
     case .empty(let account):
       if wish.onlyStored { throw GitHubProblem.notStored }
-      let ticket = try await services.refreshes.request(
-        collection, priority: .interactive, startsOver: false, account: account)
-      if wish.respondsAsync, account != nil { throw Accepted(job: ticket.id) }
+      let ticket = try await services.refreshes.requestMissing(collection, account: account)
       // A job is shown to whoever asked for it, and strangers are nobody to be shown it to.
-      let job = account == nil ? nil : ticket.id
+      let job = account == nil ? nil : ticket?.id
+      if wish.respondsAsync, let job { throw Accepted(job: job) }
       switch try await end(of: ticket, wish.waitForFirst, &timing) {
       case .done:
         guard case .stored(let head) = try await read(collection, id, token, &timing) else {
@@ -96,7 +95,7 @@ struct PhotoReads: Sendable {
     return try await services.mirror.photos.read(collection, id: id, token: token)
   }
 
-  private func end(of ticket: Job.Ticket, _ wait: Duration, _ timing: inout Timing) async throws -> JobWait.End {
+  private func end(of ticket: Job.Ticket?, _ wait: Duration, _ timing: inout Timing) async throws -> JobWait.End {
     let start = System.monotonicNanoseconds()
     defer { timing.queue += System.monotonicNanoseconds() &- start }
     return try await JobWait(services: services, resource: "core", pool: Self.pool).end(
