@@ -1,5 +1,5 @@
+import EventLoop
 import Glibc
-import Synchronization
 
 /// Finds the addresses of host names. The system's lookup blocks, for ten seconds and more when no name server answers, so
 /// each runs on a thread of its own; whoever asks for the same name meanwhile waits for the same lookup.
@@ -13,7 +13,7 @@ final class NameResolver: Sendable {
   static let system = NameResolver(lookup: NameResolver.addresses)
 
   private let lookup: @Sendable (String) -> [String]
-  private let waiting = Mutex<[String: [Answer]]>([:])
+  private let waiting = Lock<[String: [Answer]]>([:])
 
   /// - Parameter lookup: may block.
   init(lookup: @escaping @Sendable (String) -> [String]) { self.lookup = lookup }

@@ -1,6 +1,6 @@
+import EventLoop
 import HTTP
 import HTTPServer
-import Synchronization
 import Testing
 
 /// Requests that are answered without a worker.
@@ -83,7 +83,7 @@ import Testing
     router.immediately(.get, "/refused") { _ in throw HTTPError.badField }
     router.on(.get, "/later/{id}") { .text("later \($0.parameters["id"] ?? "")") }
     let table = try router.build()
-    let asked = Mutex<[String]>([])
+    let asked = Lock<[String]>([])
     try await withServer(
       answerAtOnce: { request in
         let response = table.answerAtOnce(request)

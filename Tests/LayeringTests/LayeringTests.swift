@@ -85,6 +85,24 @@ import Testing
     }
   }
 
+  /// See `Lock`.
+  @Test func `what the thread sanitizer looks at has locks that it can see`() throws {
+    let script = try Repository.text(".ci/sanitize")
+    let line = try #require(script.split(separator: "\n").first { $0.hasPrefix("check thread ") })
+    let tests = line.split(separator: " ").dropFirst(2)
+    #expect(tests.count >= 6)
+    for target in tests {
+      let files =
+        try Repository.files(below: "Sources/\(target.dropLast("Tests".count))", endingWith: ".swift")
+        + Repository.files(below: "Tests/\(target)", endingWith: ".swift")
+      #expect(!files.isEmpty)
+      for path in files {
+        let text = try Repository.text(path)
+        #expect(!text.contains("Mutex(") && !text.contains("Mutex<"), "\(path) has a Mutex")
+      }
+    }
+  }
+
   @Test func `only the API and the programs know the HTTP server`() {
     let knowing = sources.filter { $0.dependencies.contains("HTTPServer") }.map(\.name)
     let allowed = [

@@ -109,10 +109,10 @@ import Testing
 
   @Test func gistsAndOrganizationsAreListed() async throws {
     try await Self.run(0) { bench async throws in
-      let gists = try Array(try await bench.get("/user/583231/gists").json().elements)
+      let gists = Array(try await bench.get("/user/583231/gists").json().elements)
       #expect(gists.count == 7 && Set(gists.compactMap { $0["id"]?.string?.utf8.count }) == [20, 32])
       #expect(gists[0]["owner"] == nil && gists[1]["owner"]?["login"]?.string == "octocat")
-      let organizations = try Array(try await bench.get("/users/octocat/orgs").json().elements)
+      let organizations = Array(try await bench.get("/users/octocat/orgs").json().elements)
       #expect(organizations.count == 2 && organizations.allSatisfy { $0["type"] == nil && $0["login"] != nil })
       #expect(try await bench.get("/users/octocat/gists/").status == 404)
       #expect(try await bench.get("/repos/octocat/none").status == 404)
