@@ -7,14 +7,18 @@ public struct API: Sendable {
   private let table: RouteTable
   private let browsers: BrowserSessions
   private let sharing: CrossOrigin?
+  private let askers: Askers
   private let hub: StreamHub?
 
   /// What answers on the public listener.
   ///
-  /// - Parameter hub: told of writes, for open streams.
-  public init(_ table: RouteTable, settings: Services.Settings, hub: StreamHub? = nil) {
+  /// - Parameters:
+  ///   - accounts: know whose request it was, for the log.
+  ///   - hub: told of writes, for open streams.
+  public init(_ table: RouteTable, settings: Services.Settings, accounts: Accounts, hub: StreamHub? = nil) {
     self.table = table
     self.hub = hub
+    askers = Askers(accounts: accounts)
     browsers = BrowserSessions(publicURL: settings.publicURL)
     sharing = settings.sharesAcrossOrigins ? CrossOrigin(origin: browsers.origin) : nil
   }
@@ -37,17 +41,21 @@ public struct API: Sendable {
   }
 
   private func answer(_ request: Request) async -> Response {
-    guard request.withValue(of: .cookie, { $0 != nil }) else { return await told(request) }
-    return await BrowserSessions.$current.withValue(browsers) { await told(request) }
+    guard request.withValue(of: .cookie, { $0 != nil }) else { return await followed(request) }
+    return await BrowserSessions.$current.withValue(browsers) { await followed(request) }
   }
 
-  /// What may have changed an account is told to its other devices, after the commit and outside of it.
-  private func told(_ request: Request) async -> Response {
+  /// After a handler that has looked for a token: the account is noted for the log, and what may have changed it is told to its
+  /// other devices, after the commit and outside of it.
+  private func followed(_ request: Request) async -> Response {
     let response = await table.respond(to: request)
-    guard let hub, ![.get, .head, .options].contains(request.method), (200..<300).contains(response.status.code),
-      request.target.path.hasPrefix("/v1/"), let token = try? Authorization.tokenHash(of: request)
-    else { return response }
-    hub.wrote(token)
+    guard let token = Authorization.token(of: request) else { return response }
+    if request.label == Askers.somebody {
+      let isAnswered = response.status != .unauthorized && response.status.code < 500
+      await askers.label(request, token: token, isAnswered: isAnswered)
+    }
+    let hasWritten = !request.method.isSafe && (200..<300).contains(response.status.code)
+    if hasWritten, request.target.path.hasPrefix("/v1/") { hub?.wrote(token) }
     return response
   }
 }

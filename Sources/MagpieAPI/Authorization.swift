@@ -15,9 +15,30 @@ enum Authorization {
     }
     guard let found else {
       guard let hash = try BrowserSessions.current?.tokenHash(of: request) else { throw APIError.unauthenticated }
-      return hash
+      return noted(hash, request)
     }
     guard let hash = found else { throw APIError.badCredentials }
+    return noted(hash, request)
+  }
+
+  /// The same; for `/giphy`, where it may also stand in the query as `api_key`, as GIPHY's clients have it.
+  static func giphyTokenHash(of request: Request) throws(APIError) -> [UInt8] {
+    guard request[.authorization] == nil, let key = request.target.query["api_key"], !key.isEmpty else {
+      return try tokenHash(of: request, allowsTokenScheme: true)
+    }
+    guard let secret = Secret(key, kind: .token) else { throw APIError.badCredentials }
+    return noted(secret.hash, request)
+  }
+
+  /// What the handler of a request has found by one of the two; `nil` when it has found or looked for none.
+  static func token(of request: Request) -> [UInt8]? {
+    if request.label == 0 { return nil }
+    if request.target.path.hasPrefix("/giphy/") { return try? giphyTokenHash(of: request) }
+    return try? tokenHash(of: request, allowsTokenScheme: true)
+  }
+
+  private static func noted(_ hash: [UInt8], _ request: Request) -> [UInt8] {
+    if request.label == 0 { request.label = Askers.somebody }
     return hash
   }
 

@@ -54,7 +54,7 @@ final class RequestCounters: Sendable {
       ("status", .number(Int64(report.status.code))), ("ms", .milliseconds(report.duration)),
       ("bytes", .number(Int64(report.bytesSent))),
     ]
-    if report.request.label != 0 { values.append(("account", .number(report.request.label))) }
+    if report.request.label > 0 { values.append(("account", .number(report.request.label))) }
     if !report.isComplete { values.append(("cut", .number(1))) }
     log.write(.info, "request", values)
   }

@@ -26,9 +26,9 @@ struct ServeCommand {
       hub.start(on: group.loops[0])
       waiter.start(on: group.loops[0])
       let publicSettings = publicSettings(listener.address)
+      let accounts = Accounts(database: database, passwords: PasswordWorkers())
       let services = Services(
-        settings: publicSettings,
-        accounts: Accounts(database: database, passwords: PasswordWorkers()),
+        settings: publicSettings, accounts: accounts,
         favorites: Favorites(database: database),
         mirror: Mirror(database: database, timeToLive: settings.timeToLive, form: publicSettings.listItemForm),
         images: Images(database: database, timeToLive: settings.timeToLive),
@@ -41,7 +41,7 @@ struct ServeCommand {
         process.log.write(
           .error, "request failed", [("id", .text(request.id)), ("error", .text("\(error)"))])
       }
-      let api = API(table, settings: publicSettings, hub: hub)
+      let api = API(table, settings: publicSettings, accounts: accounts, hub: hub)
       let server = Server(
         group: group, listener: listener, configuration: configuration(counters), answerAtOnce: api.answerAtOnce,
         respond: api.respond)

@@ -48,8 +48,9 @@ package final class TestServer: Sendable {
     let key = try #require(
       try await database.query("SELECT s.value FROM magpie.secret s WHERE s.name = 'cursor'").first
     ).decode([UInt8].self)
+    let accounts = Accounts(database: database, passwords: passwords, hashing: .least)
     let services = Services(
-      settings: settings, accounts: Accounts(database: database, passwords: passwords, hashing: .least),
+      settings: settings, accounts: accounts,
       favorites: Favorites(database: database),
       mirror: Mirror(database: database, timeToLive: options.timeToLive, form: settings.listItemForm),
       images: Images(database: database, timeToLive: options.timeToLive),
@@ -61,7 +62,7 @@ package final class TestServer: Sendable {
     table = try Routes.api(services) { error, _ in failures.add("\(error)") }
     var configuration = Server.Configuration()
     configuration.errorResponse = ErrorResponses.response
-    api = API(table, settings: settings, hub: hub)
+    api = API(table, settings: settings, accounts: accounts, hub: hub)
     server = Server(
       group: group, listener: listener, configuration: configuration, respond: api.respond)
     try await server.start()

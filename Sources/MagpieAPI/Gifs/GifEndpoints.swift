@@ -56,7 +56,7 @@ struct GifEndpoints: Sendable {
     _ request: Request, _ read: (GifParameters) throws(APIError) -> Reading
   ) async throws -> Response {
     let reads = GifReads(services: services)
-    let token = try GifParameters.token(of: request)
+    let token = try Authorization.giphyTokenHash(of: request)
     let question: GifQuestion
     let isBeyond: Bool
     do throws(APIError) {

@@ -12,15 +12,6 @@ struct GifParameters {
     query = target.query
   }
 
-  /// Whoever asks, by the field or, as GIPHY's clients have it, by `api_key`.
-  static func token(of request: Request) throws(APIError) -> [UInt8] {
-    guard request[.authorization] == nil, let key = request.target.query["api_key"], !key.isEmpty else {
-      return try Authorization.tokenHash(of: request, allowsTokenScheme: true)
-    }
-    guard let secret = Secret(key, kind: .token) else { throw APIError.badCredentials }
-    return secret.hash
-  }
-
   /// `nil`: the account's own.
   func rating() throws(APIError) -> String? {
     guard let rating = query["rating"], !rating.isEmpty else { return nil }
