@@ -115,10 +115,18 @@ public final class JobWaiter: Sendable {
   }
 
   private func run() async {
+    func nextLook() -> UInt64 {
+      System.monotonicNanoseconds() &+ (interval * Double.random(in: 0.5...1.5)).wholeNanoseconds
+    }
+    var due = nextLook()
     while true {
-      let rung = await bell.wait(upTo: interval * Double.random(in: 0.5...1.5))
+      let now = System.monotonicNanoseconds()
+      await bell.wait(upTo: .nanoseconds(Int64(clamping: due > now ? due - now : 0)))
+      // By the clock and not by silence: where much is told, some of it may still get lost.
+      let isDue = System.monotonicNanoseconds() >= due
+      if isDue { due = nextLook() }
       let (ids, isStopped) = state.withLock { state in
-        if !rung { state.toLookAt.formUnion(state.waiters.values.map(\.id)) }
+        if isDue { state.toLookAt.formUnion(state.waiters.values.map(\.id)) }
         defer { state.toLookAt = [] }
         return (state.toLookAt.sorted(), state.isStopped)
       }

@@ -2,6 +2,7 @@ import EventLoop
 import Postgres
 import TestSupport
 import Testing
+import WorldSupport
 
 @testable import Magpie
 
@@ -117,6 +118,24 @@ import Testing
       worker.start()
       #expect(outcome(try await heard) == "answered completed")
       await worker.drain(deadline: .seconds(5))
+    }
+  }
+
+  /// However much is told of other jobs, one of which nothing is told is looked at.
+  @Test func nobodyIsForgottenWhileOthersAreBusy() async throws {
+    try await withWaiter(interval: .milliseconds(100), listens: false) { fixture, waiter in
+      let ticket = try await fixture.queue.request(kind: "a", subject: "x", priority: .soon)
+      let other = try await fixture.queue.request(kind: "a", subject: "y", priority: .soon)
+      let isOver = Record<Bool>()
+      let noise = Task {
+        while isOver.entries.isEmpty { _ = try await waiter.wait(for: other, timeout: .milliseconds(1)) }
+      }
+      async let heard = waiter.wait(for: ticket, timeout: .seconds(60))
+      try await eventually("both wait") { waiter.count == 2 }
+      #expect(try await fixture.queue.cancel(ticket.id))
+      #expect(outcome(try await heard) == "answered cancelled")
+      isOver.add(true)
+      try await noise.value
     }
   }
 
