@@ -135,7 +135,8 @@ BEGIN
       rerun_args = CASE WHEN v_final IS NULL THEN j.rerun_args END,
       checkpoint = CASE WHEN v_final IS NULL THEN j.checkpoint END,
       progress_done = CASE WHEN v_final IS NULL THEN j.progress_done END,
-      progress_total = CASE WHEN v_final IS NULL THEN j.progress_total END
+      progress_total = CASE WHEN v_final IS NULL THEN j.progress_total END,
+      progress_most = CASE WHEN v_final IS NULL THEN j.progress_most ELSE 0 END
     WHERE x.id = p_id;
   RETURN CASE WHEN v_final IS NOT NULL THEN 'rerun' ELSE p_how END;
 END $$;
@@ -177,6 +178,7 @@ BEGIN
           args = CASE WHEN j.cancel_requested THEN coalesce(j.rerun_args, j.args) ELSE j.args END,
           rerun_args = CASE WHEN NOT j.cancel_requested THEN j.rerun_args END,
           checkpoint = CASE WHEN NOT j.cancel_requested THEN j.checkpoint END,
+          progress_most = CASE WHEN NOT j.cancel_requested THEN j.progress_most ELSE 0 END,
           run_token = NULL, worker_id = NULL, deadline_at = NULL, last_error = v_why, errors = j.errors
         WHERE x.id = j.id;
     END IF;

@@ -44,7 +44,7 @@ struct CompletedRun: Hashable, Sendable {
         UPDATE magpie.job j SET state = 'available', rerun = false, runs = j.runs + 1, available_at = now(),
           args = coalesce(j.rerun_args, j.args), rerun_args = NULL, attempt = 0, crashes = 0, snoozes = 0,
           queue = 'default', cancel_requested = false, run_token = NULL, worker_id = NULL, deadline_at = NULL,
-          checkpoint = NULL, progress_done = NULL, progress_total = NULL
+          checkpoint = NULL, progress_done = NULL, progress_total = NULL, progress_most = 0
         WHERE j.id = ANY (ARRAY(SELECT m.id FROM mine m WHERE m.rerun)) RETURNING j.id)
       SELECT k.id, 'completed' FROM kept k
       UNION ALL SELECT a.id, 'rerun' FROM again a

@@ -75,6 +75,28 @@ import Testing
     }
   }
 
+  /// What an earlier run has reached says nothing of one that starts over: by whichever way the earlier one ends.
+  @Test(arguments: ["done", "discard", "rescue"])
+  func whoStartsOverGetsFurtherFromTheBeginning(end: String) async throws {
+    try await QueueFixture.make { fixture in
+      let worker = try await fixture.registerWorker()
+      let ticket = try await fixture.queue.request(kind: "a", subject: "x", priority: .soon)
+      let claim = try await fixture.claimOne(for: worker)
+      try await RunningJob(claim: claim, timeLimit: .seconds(60)) { _ in }
+        .step(in: fixture.database, checkpoint: nil, done: 1_000) { _ in }
+      if end == "rescue" { _ = try await fixture.queue.cancel(ticket.id) }
+      _ = try await fixture.queue.request(kind: "a", subject: "x", priority: .soon, whenRunning: .startOver)
+      switch end {
+      case "done": #expect(try await fixture.complete([claim]) == [ticket.id: "rerun"])
+      case "discard": #expect(try await fixture.end(claim, "discard", "e") == "rerun")
+      default:
+        try await fixture.database.query("UPDATE magpie.worker SET state = 'dead'")
+        #expect(try await fixture.value("SELECT r.outcome FROM magpie.rescue_jobs() r") == "rescheduled")
+      }
+      #expect(try await fixture.value("SELECT progress_most FROM magpie.job") == 0)
+    }
+  }
+
   @Test func whoHasWaitedForASlotIsGivenWay() async throws {
     try await QueueFixture.make { fixture in
       let worker = try await fixture.registerWorker()
