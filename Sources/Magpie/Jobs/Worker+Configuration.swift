@@ -25,6 +25,8 @@ extension Worker {
 
     /// Three beats a lease, so that two may be lost.
     var heartbeat: Duration { lease / 3 }
+    /// For a beat's answer: a connection that has gone dumb may cost one beat, not the lease.
+    var beatTimeout: Duration { min(.seconds(5), max(.seconds(1), heartbeat)) }
     /// How long a job may be running in the table without being known here, before it counts as leaked.
     var grace: Duration { min(.seconds(10), lease) }
     /// Between looks at the beats of others.

@@ -18,7 +18,8 @@ extension Worker {
     let (id, tokens) = state.withLock { ($0.id, Array($0.runs.keys)) }
     do {
       guard let id else { return try await register(at: start) }
-      let report = try await WorkerLease.beat(id, tokens: tokens, grace: configuration.grace, in: database)
+      let report = try await WorkerLease.beat(
+        id, tokens: tokens, grace: configuration.grace, timeout: configuration.beatTimeout, in: database)
       guard report.isAlive else {
         count { $0.deaths += 1 }
         state.withLock { $0.id = nil }

@@ -39,10 +39,16 @@ extension Worker {
     case ended(String, error: String? = nil, after: Duration? = nil)
 
     init(_ result: Result<JobResult, any Error>, for job: RunningJob) {
-      self.init(result, stopped: job.stopReason)
+      self.init(result, stopped: job.stopReason, isCompleted: job.isCompleted)
     }
 
-    init(_ result: Result<JobResult, any Error>, stopped: RunningJob.StopReason?) {
+    /// - Parameter isCompleted: whether the run has ended in a transaction of its own. A beat that looks just after that misses
+    ///   it and takes it for lost.
+    init(_ result: Result<JobResult, any Error>, stopped: RunningJob.StopReason?, isCompleted: Bool = false) {
+      if isCompleted, case .success(.done) = result {
+        self = .completed
+        return
+      }
       if stopped == .lost {
         self = .lost
         return

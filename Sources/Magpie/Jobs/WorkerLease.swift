@@ -23,8 +23,10 @@ enum WorkerLease {
   }
 
   /// One beat for the process, and a comparison of what it runs with what the table says it runs, both ways.
+  ///
+  /// - Parameter timeout: for the answer. From then on the connection counts as silent, and the next beat takes another.
   static func beat(
-    _ id: UUID, tokens: [UUID], grace: Duration, in database: Database
+    _ id: UUID, tokens: [UUID], grace: Duration, timeout: Duration, in database: Database
   ) async throws -> Report {
     let rows = try await database.query(
       """
@@ -46,7 +48,7 @@ enum WorkerLease {
         WHERE j.id = ANY (ARRAY(SELECT s.id FROM stray s)) RETURNING j.id)
       SELECT EXISTS (SELECT FROM alive), (SELECT count(*) FROM freed),
         ARRAY(SELECT k.token FROM known k WHERE NOT EXISTS (SELECT FROM ours o WHERE o.run_token = k.token))
-      """)
+      """, timeout: timeout)
     guard let row = rows.first else { throw JobError.noAnswer }
     let (isAlive, leaked, lost) = try row.decode((Bool, Int, [UUID]).self)
     return Report(isAlive: isAlive, leaked: leaked, lost: lost)

@@ -132,6 +132,8 @@ import Testing
     // Done is done, even when the process was about to cut it off.
     #expect(Verdict(.success(.done), stopped: .draining) == .completed)
     #expect(Verdict(.success(.done), stopped: .timedOut) == .completed)
+    // Nor can it be lost once the database has it.
+    #expect(Verdict(.success(.done), stopped: .lost, isCompleted: true) == .completed)
     // A lost run has nothing more to say.
     #expect(Verdict(.success(.done), stopped: .lost) == .lost)
     #expect(Verdict(.failure(Bad()), stopped: .lost) == .lost)
