@@ -8,10 +8,13 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <time.h>
 
 extern int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
 extern int gettid(void);
+extern int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *deadline);
 
 // EPOLLEXCLUSIVE and EPOLLET do not fit the signed enum that Swift imports.
 static inline unsigned int clinux_epollexclusive(void) { return 1u << 28; }

@@ -19,6 +19,8 @@ final class Log: Sendable {
 
   /// Bytes that may wait to be written.
   static let maxBuffered = 1 << 20
+  /// Seconds for which the end of the process waits for a reader.
+  private static let patience = 1
 
   private struct State {
     var buffer: [UInt8] = []
@@ -61,7 +63,7 @@ final class Log: Sendable {
   /// Adds a line. Values must hold no secret.
   func write(_ level: Level, _ event: StaticString, _ values: [(StaticString, Value)] = []) {
     guard takes(level) else { return }
-    let line = format == .json ? Log.json(level, event, values) : Log.text(level, event, values)
+    let line = line(level, event, values)
     let wakes = state.withLock { state in
       if state.buffer.count + line.count > Log.maxBuffered {
         state.dropped += 1
@@ -80,14 +82,18 @@ final class Log: Sendable {
     case milliseconds(UInt64)
   }
 
-  /// Writes what is buffered and ends.
+  /// Writes what is buffered and ends; but whoever does not read the lines does not hold up the end of the process.
   func finish() {
     let thread = state.withLock { state in
       state.isEnding = true
       return state.thread.take()
     }
     signal()
-    if let thread { pthread_join(thread, nil) }
+    guard let thread else { return }
+    var deadline = timespec()
+    clock_gettime(CLOCK_REALTIME, &deadline)
+    deadline.tv_sec += Log.patience
+    if pthread_timedjoin_np(thread, nil, &deadline) != 0 { pthread_detach(thread) }
   }
 
   private func signal() {
@@ -106,12 +112,18 @@ final class Log: Sendable {
         }
         return (state.buffer, state.dropped, state.isEnding)
       }
-      if dropped > 0 { lines += Log.text(.warning, "log lines dropped", [("count", .number(Int64(dropped)))]) }
+      if dropped > 0 { lines += line(.warning, "log lines dropped", [("count", .number(Int64(dropped)))]) }
       lines.withUnsafeBytes { bytes in
         var sent = 0
         while sent < bytes.count {
           let count = Glibc.write(STDERR_FILENO, bytes.baseAddress! + sent, bytes.count - sent)
-          if count < 0 && errno != EINTR { return }
+          if count < 0 && errno == EAGAIN {
+            // Whoever started us has made it non-blocking.
+            var reader = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
+            poll(&reader, 1, -1)
+          } else if count < 0 && errno != EINTR {
+            return
+          }
           sent += max(0, count)
         }
       }
@@ -120,6 +132,10 @@ final class Log: Sendable {
   }
 
   // MARK: Lines
+
+  private func line(_ level: Level, _ event: StaticString, _ values: [(StaticString, Value)]) -> [UInt8] {
+    format == .json ? Log.json(level, event, values) : Log.text(level, event, values)
+  }
 
   private static func json(_ level: Level, _ event: StaticString, _ values: [(StaticString, Value)]) -> [UInt8] {
     var writer = JSONWriter(capacity: 256)

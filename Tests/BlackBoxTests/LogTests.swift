@@ -1,3 +1,4 @@
+import EventLoop
 import Glibc
 import HTTP
 import JSONText
@@ -52,6 +53,79 @@ struct LogTests {
       }
       #expect(accounts["stranger"] == [nil])
       #expect(accounts["shapeless"] == [nil])
+    }
+  }
+
+  /// A pipe that takes 64 KiB, and nobody who reads it unless asked to.
+  private struct Pipe {
+    let path: String
+    let descriptor: Int32
+
+    init(_ path: String) throws {
+      self.path = path
+      try #require(mkfifo(path, 0o600) == 0)
+      descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+      try #require(descriptor >= 0)
+    }
+
+    /// Whatever is there now.
+    func read() -> [UInt8] {
+      var all: [UInt8] = []
+      var buffer = [UInt8](repeating: 0, count: 1 << 16)
+      while true {
+        let count = Glibc.read(descriptor, &buffer, buffer.count)
+        if count <= 0 { return all }
+        all += buffer[..<count]
+      }
+    }
+  }
+
+  /// A server that logs into the pipe, after as many requests as make `bytes` of lines.
+  private func flooded(_ site: Site, _ pipe: Pipe, bytes: Int) async throws -> Service {
+    var environment = Site.settings
+    environment["DATABASE_URL"] = try await site.database()
+    environment["PATH"] = "/usr/local/bin:/usr/bin:/bin"
+    let program = try site.run(
+      "/bin/sh", ["-c", "exec \"$0\" serve 2>\"$1\"", Site.built("magpie"), pipe.path], environment)
+    let server = try await site.ready(program)
+    // No line has fewer bytes than 120, and as many requests at once wait in no buffer's way.
+    let request = "GET /nowhere HTTP/1.1\r\nHost: a\r\n"
+    let batch = String(repeating: request + "\r\n", count: 499) + request + "Connection: close\r\n\r\n"
+    for _ in 0...(bytes / 120 / 500) {
+      let answers = try await RawConnection.exchange(server.api.url, Array(batch.utf8))
+      #expect(answers.hasPrefix("HTTP/1.1 404"))
+    }
+    return server
+  }
+
+  @Test func `a log that nobody reads does not hold up the end`() async throws {
+    try await Site.with { site async throws in
+      let pipe = try Pipe("\(site.directory)/log")
+      defer { close(pipe.descriptor) }
+      let server = try await flooded(site, pipe, bytes: 1 << 17)
+      server.program.signal(SIGTERM)
+      #expect(try await server.program.waitForEnd() == .exit(0))
+      // It has come to a stop in the middle of the lines.
+      #expect(!String(decoding: pipe.read(), as: UTF8.self).contains("\"ended\""))
+    }
+  }
+
+  @Test func `lines that were too many are counted in a line like the others`() async throws {
+    try await Site.with { site async throws in
+      let pipe = try Pipe("\(site.directory)/log")
+      defer { close(pipe.descriptor) }
+      let server = try await flooded(site, pipe, bytes: 3 << 20)
+      server.program.signal(SIGTERM)
+      let log = Lock<[UInt8]>([])
+      try await eventually {
+        log.withLock { $0 += pipe.read() }
+        return server.program.end != nil
+      }
+      #expect(server.program.end == .exit(0))
+      let lines = (log.withLock { $0 } + pipe.read()).split(separator: UInt8(ascii: "\n"))
+      let events = lines.map { (try? JSONView(Array($0)))?["event"]?.string }
+      #expect(!events.contains(nil))
+      #expect(events.contains("log lines dropped") && events.last == "ended")
     }
   }
 }
