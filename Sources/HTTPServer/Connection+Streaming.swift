@@ -46,7 +46,7 @@ extension Connection {
   /// Sends the loop's buffer, behind what is waiting already.
   private func sendOrQueue() {
     if output != nil {
-      output?.bytes += home.out.bytes
+      output?.append(home.out.bytes)
     } else {
       send(UnsafeRawBufferPointer(start: nil, count: 0), of: .none)
       if output != nil { state.writeBlocked(now: home.loop.now, home.deadlines) }

@@ -16,6 +16,16 @@ struct PendingOutput {
 extension PendingOutput {
   var isEmpty: Bool { bytesSent == bytes.count && bodySent == body.count }
 
+  /// Puts more behind the bytes that wait. Those of a stream whose reader is always a little behind are never all sent, so that
+  /// what was sent is given up here, once it is as much as may wait.
+  mutating func append(_ more: UnsafeRawBufferPointer) {
+    if bytesSent > Connection.maxWaiting {
+      bytes.removeFirst(bytesSent)
+      bytesSent = 0
+    }
+    bytes += more
+  }
+
   /// Sends what the kernel takes; 0 when it takes nothing or nothing is left.
   mutating func send(_ descriptor: Int32) throws(SystemError) -> Int {
     if isEmpty { return 0 }
