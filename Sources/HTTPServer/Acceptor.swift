@@ -66,9 +66,9 @@ final class Acceptor: ReadinessHandler, @unchecked Sendable {
 
   /// When the kernel is short of something, trying again at once would only burn time.
   private func rest() {
-    guard let registration else { return }
-    home.loop.cancel(registration)
-    self.registration = nil
+    if let registration { home.loop.cancel(registration) }
+    registration = nil
+    guard pause == nil else { return }
     pause = home.loop.schedule(after: .milliseconds(100)) { [self] in
       pause = nil
       do { try start() } catch { rest() }
@@ -84,6 +84,6 @@ final class Acceptor: ReadinessHandler, @unchecked Sendable {
       counts.connections.subtract(1, ordering: .relaxed)
       return System.close(descriptor)
     }
-    if count > limit { connection.refuse(.overloaded) }
+    if count > limit || !home.shared.peers.admit(connection) { connection.refuse(.overloaded) }
   }
 }

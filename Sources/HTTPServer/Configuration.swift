@@ -7,6 +7,10 @@ extension Server {
   public struct Configuration: Sendable {
     /// Connections open at once; one more is answered 503 and closed.
     public var maxConnections = 10_000
+    /// Of these, from one address, or one /64 of IPv6; one more is answered 503 and closed, so that nobody takes them all.
+    public var maxConnectionsPerPeer = 5_000
+    /// Whether a peer is one client. This machine is many, and so is a proxy.
+    public var countsPeer: @Sendable (SocketAddress) -> Bool = { !$0.isLoopback }
     /// Requests being handled at once; one more is answered 503. Streams count until their head is out.
     public var maxRequestsInFlight = 512
     /// Requests after which a connection is closed.

@@ -9,6 +9,8 @@ final class Connection: ReadinessHandler, @unchecked Sendable {
   let descriptor: Int32
   let home: ServerLoop
   let peer: SocketAddress?
+  /// The name under which `PeerCounts` has counted it, if it has.
+  var countedAs: [UInt8]?
   var slot = 0
   var state: ConnectionState
   var exchange: Exchange?
@@ -39,8 +41,8 @@ final class Connection: ReadinessHandler, @unchecked Sendable {
     home.add(self)
   }
 
-  /// Whether nothing of a request is here.
-  var isIdle: Bool { state.phase == .idle && (exchange?.filled ?? 0) == 0 }
+  /// Whether nothing of a request is here. Empty lines before one are nothing (RFC 9112, 2.2).
+  var isIdle: Bool { state.phase == .idle && exchange?.parser.sawOnlyEmptyLines ?? true }
 
   func ready(_ readiness: Readiness) {
     if state.phase == .closed { return }
@@ -81,6 +83,8 @@ final class Connection: ReadinessHandler, @unchecked Sendable {
   /// Reads and drops the rest of the request's body, so that the next request begins where it should.
   func startDraining() {
     dropped = 0
+    // It is answered and reported. What is dropped from now on is no part of it.
+    exchange?.connection = nil
     state.drainBegan(now: home.loop.now, home.deadlines)
   }
 

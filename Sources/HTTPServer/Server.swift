@@ -47,7 +47,8 @@ public final class Server: Sendable {
     self.configuration = configuration
     self.respond = respond
     let shared = ServerLoop.Shared(
-      listener: listener, configuration: configuration, respond: respond, answerAtOnce: answerAtOnce, counts: counts)
+      listener: listener, configuration: configuration, respond: respond, answerAtOnce: answerAtOnce, counts: counts,
+      peers: PeerCounts(configuration))
     loops = group.loops.map { ServerLoop($0, shared) }
   }
 

@@ -12,6 +12,7 @@ final class ServerLoop: @unchecked Sendable {
     let respond: Server.Respond
     let answerAtOnce: Server.AnswerAtOnce?
     let counts: Server.Counts
+    let peers: PeerCounts
   }
 
   let loop: EventLoop
@@ -91,6 +92,7 @@ final class ServerLoop: @unchecked Sendable {
     freeSlots.append(connection.slot)
     connectionCount -= 1
     shared.counts.connections.subtract(1, ordering: .relaxed)
+    shared.peers.release(connection)
     shared.configuration.observer.connectionClosed?()
     checkDrained()
   }

@@ -43,8 +43,8 @@ struct ServeCommand {
       }
       let api = API(table, settings: publicSettings, accounts: accounts, hub: hub)
       let server = Server(
-        group: group, listener: listener, configuration: configuration(counters), answerAtOnce: api.answerAtOnce,
-        respond: api.respond)
+        group: group, listener: listener, configuration: configuration(counters, publicSettings),
+        answerAtOnce: api.answerAtOnce, respond: api.respond)
       signals.hasStarted()
       try await server.start()
       let worker = hasWorker ? try await WorkerPart(process) : nil
@@ -81,8 +81,11 @@ struct ServeCommand {
     return result
   }
 
-  private func configuration(_ counters: RequestCounters) -> Server.Configuration {
+  private func configuration(_ counters: RequestCounters, _ settings: Services.Settings) -> Server.Configuration {
     var configuration = Server.Configuration()
+    configuration.allowsHost = ServedHosts(publicURL: settings.publicURL).contains
+    let proxies = Set(settings.trustedProxies.map(\.bytes))
+    configuration.countsPeer = { !$0.isLoopback && !proxies.contains($0.bytes) }
     configuration.serverName = "magpie"
     configuration.observer = counters.observer
     configuration.errorResponse = ErrorResponses.response

@@ -81,7 +81,10 @@ final class ServerProcess: Sendable {
     let health = Health(
       isReady: { [self] in isDraining.load(ordering: .relaxed) ? false : await isReady() }, numbers: metrics)
     let table = try Routes.admin(health)
-    let server = Server(group: group, listener: adminListener, respond: table.respond)
+    var configuration = Server.Configuration()
+    // Elsewhere it is for a network that has its own names, and its own guards.
+    if adminListener.address.isLoopback { configuration.allowsHost = ServedHosts(publicURL: nil).contains }
+    let server = Server(group: group, listener: adminListener, configuration: configuration, respond: table.respond)
     try await server.start()
     return server
   }

@@ -37,6 +37,19 @@ import Testing
     }
   }
 
+  /// Some clients send an empty line behind a body (RFC 9112, 2.2).
+  @Test func drainEndsConnectionsOnWhichOnlyAnEmptyLineHasCome() async throws {
+    try await withServer(respond: echo) { server in
+      let client = try TestClient(server)
+      try await client.send(.request("POST /_echo", "Content-Length: 2", body: "hi") + "\r\n")
+      #expect(try await client.answer().text == "hi")
+      async let drained: Void = server.drain(timeout: .seconds(600))
+      #expect(try await client.isClosed())
+      await drained
+      #expect(server.connections == 0)
+    }
+  }
+
   @Test func drainEndsConnectionsOnceASlowReaderHasTheWholeAnswer() async throws {
     let body = [UInt8](repeating: 65, count: 8 << 20)
     try await withServer(respond: { _ in Response(.ok, [.contentType: "text/plain"], .bytes(body)) }) { server in

@@ -22,6 +22,36 @@ import Testing
     }
   }
 
+  @Test func oneConnectionTooManyOfAPeerIsRefused() async throws {
+    try await withServer(
+      configure: { configuration in
+        configuration.maxConnectionsPerPeer = 2
+        configuration.countsPeer = { _ in true }
+      }, respond: echo
+    ) { server in
+      func status(_ client: TestClient) async throws -> Int {
+        try await client.send(.request("GET /"))
+        return try await client.answer().status
+      }
+      let first = try TestClient(server)
+      let second = try TestClient(server)
+      #expect(try await status(first) == 404)
+      #expect(try await status(second) == 404)
+      let third = try TestClient(server)
+      #expect(try await third.answer().status == 503)
+      #expect(try await third.isClosed())
+      // Who has gone leaves room for the next.
+      try await first.send(.request("GET /", "Connection: close"))
+      #expect(try await first.answer().status == 404)
+      #expect(try await first.isClosed())
+      while true {
+        let next = try TestClient(server)
+        if let answer = try? await status(next), answer == 404 { break }
+      }
+      #expect(try await status(second) == 404)
+    }
+  }
+
   @Test func bodyThatStopsIsRefused() async throws {
     try await withServer(configure: { $0.bodyIdleTimeout = .milliseconds(40) }, respond: echo) { server in
       let client = try TestClient(server)

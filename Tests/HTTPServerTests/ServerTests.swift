@@ -346,6 +346,28 @@ import Testing
     }
   }
 
+  /// The answer is out before the body has come; that it never comes is no second request.
+  @Test func observerSeesARequestWhoseBodyNeverCameOnce() async throws {
+    let reports = Lock<[String]>([])
+    let closed = Signal()
+    try await withServer(
+      configure: { configuration in
+        configuration.bodyIdleTimeout = .milliseconds(40)
+        configuration.observer.requestEnded = { report in
+          reports.withLock { $0.append("\(report.status.code) \(report.isComplete)") }
+        }
+        configuration.observer.connectionClosed = { closed.happen() }
+      }, respond: { _ in Response(.notFound) }
+    ) { server in
+      let client = try TestClient(server)
+      try await client.send(.request("POST /none", "Content-Length: 10"))
+      #expect(try await client.answer().status == 404)
+      #expect(try await client.isClosed())
+      await closed.wait()
+      #expect(reports.withLock { $0 } == ["404 true"])
+    }
+  }
+
   @Test func errorsBeforeTheRouterUseTheConfiguredAnswer() async throws {
     try await withServer(
       configure: { $0.errorResponse = { error, id in .text("\(error.code) \(id.utf8.count)", status: error.status) } },
