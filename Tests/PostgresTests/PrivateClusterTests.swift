@@ -126,6 +126,58 @@ import Testing
     }
   }
 
+  /// Starts a program that only waits, and ends it after `body`.
+  private func withProcess(
+    _ path: String, _ arguments: [String], user: ChildProcess.User?, _ body: (pid_t) async throws -> Void
+  ) async throws {
+    let process = try ChildProcess.start(path, arguments, user: user, output: STDERR_FILENO)
+    defer {
+      kill(process, SIGKILL)
+      _ = ChildProcess.wait(process)
+    }
+    try await body(process)
+  }
+
+  private func write(_ process: pid_t, to path: String) throws {
+    let file = try #require(fopen(path, "we"))
+    fputs("\(process)\n", file)
+    fclose(file)
+  }
+
+  @Test func locksWhoseNumberAStrangerHasDoNotKeepItDown() async throws {
+    try await withDirectory("reused") { directory in
+      let (layout, user, _) = try await ended(directory)
+      // Of the server's user: a process that it may not send signals to would be no obstacle.
+      try await withProcess("/bin/sleep", ["600"], user: user) { stranger in
+        for lock in [layout.dataLock, layout.socketLock] { try write(stranger, to: lock) }
+        let again = cluster(directory)
+        #expect(try await column(Int.self, "SELECT 1", of: again.start()) == [1])
+        // It lives: there is nothing to be waited for.
+        #expect(waitpid(stranger, nil, WNOHANG) == 0)
+        await again.stop()
+      }
+      #expect(!Files.exists(layout.dataLock))
+    }
+  }
+
+  @Test func locksAreLeftWhileSomebodyIsAtWorkInTheDataAndWhenTheirHoldersAreDead() async throws {
+    try await withDirectory("held") { directory in
+      let layout = try ClusterLayout(root: directory)
+      for path in [layout.data, layout.socket] { try Files.makeDirectory(path) }
+      for lock in [layout.dataLock, layout.socketLock] { try write(getpid(), to: lock) }
+      try await withProcess("/bin/sh", ["-c", "cd '\(layout.data)' && exec sleep 600"], user: nil) { session in
+        try await eventually { Files.link("/proc/\(session)/cwd") == layout.data }
+        layout.removeLocksOfStrangers()
+        #expect(Files.exists(layout.dataLock) && Files.exists(layout.socketLock))
+      }
+      // No process has so high a number.
+      try write(pid_t.max, to: layout.dataLock)
+      layout.removeLocksOfStrangers()
+      #expect(Files.exists(layout.dataLock))
+      #expect(!Files.exists(layout.socketLock))
+    }
+  }
+
   @Test func serverEndsWhenTheThreadThatStartedItEnds() async throws {
     try await withDirectory("orphan") { directory in
       let (layout, user, program) = try await ended(directory)

@@ -10,6 +10,9 @@ struct ClusterLayout {
   var socket: String { root + "/socket" }
   var lock: String { root + "/lock" }
   var log: String { root + "/postgres.log" }
+  /// PostgreSQL's own locks, each with the number of its process in the first line.
+  var dataLock: String { data + "/postmaster.pid" }
+  var socketLock: String { socket + "/.s.PGSQL.5432.lock" }
 
   /// - Throws: `PrivateCluster.Failure` when the socket's path would be too long.
   init(root: String) throws {
@@ -93,25 +96,55 @@ struct ClusterLayout {
   /// Ends a server that an earlier owner left behind. It gets the same signal from the kernel when its owner dies, so
   /// usually it is on its way out already.
   func endStaleServer() throws {
-    let pidFile = data + "/postmaster.pid"
     for (signal, seconds) in [(SIGINT, 30), (SIGQUIT, 10), (SIGKILL, 5)] {
-      guard let process = runningServer(pidFile) else { return }
+      guard let process = runningServer else { return }
       kill(process, signal)
       let deadline = System.monotonicNanoseconds() + UInt64(seconds) * 1_000_000_000
-      while runningServer(pidFile) == process, System.monotonicNanoseconds() < deadline { usleep(10_000) }
+      while runningServer == process, System.monotonicNanoseconds() < deadline { usleep(10_000) }
     }
-    if runningServer(pidFile) != nil {
+    if runningServer != nil {
       throw PrivateCluster.Failure("a server left behind on \(data) does not end")
     }
   }
 
-  /// The server named by a pid file, if it lives and really is this cluster's: its working directory is the data. Other
+  /// The server that holds the data, if it lives and really is this cluster's: its working directory is the data. Other
   /// processes may have got its number since.
-  private func runningServer(_ pidFile: String) -> pid_t? {
-    guard let line = Files.read(pidFile)?.split(separator: "\n").first, let process = pid_t(line), process > 1,
-      kill(process, 0) == 0 || errno == EPERM, Files.link("/proc/\(process)/cwd") == data
+  private var runningServer: pid_t? {
+    guard let process = holder(of: dataLock), process > 1, kill(process, 0) == 0 || errno == EPERM,
+      Files.link("/proc/\(process)/cwd") == data
     else { return nil }
     return process
+  }
+
+  private func holder(of file: String) -> pid_t? {
+    Files.read(file)?.split(separator: "\n").first.flatMap { pid_t($0) }
+  }
+
+  /// Removes PostgreSQL's locks whose number a stranger has got since, as after a restart of the machine: to PostgreSQL any
+  /// live process of its user holds them, for ever. Locks of the dead are left to it, since it looks for sessions that
+  /// still have the dead server's memory then.
+  ///
+  /// For the owner of the cluster's lock, while it runs no server.
+  func removeLocksOfStrangers() {
+    let held = [dataLock, socketLock].filter { file in
+      guard let process = holder(of: file), process > 0 else { return false }
+      return kill(process, 0) == 0
+    }
+    guard !held.isEmpty, !isDataInUse else { return }
+    for file in held { unlink(file) }
+  }
+
+  /// Whether a process is at work in the data: a server, or a session that has outlived its server.
+  private var isDataInUse: Bool {
+    let owner = Files.status(data)?.st_uid
+    return Files.names(in: "/proc").contains { name in
+      guard pid_t(name) != nil else { return false }
+      if let directory = Files.link("/proc/\(name)/cwd") { return directory == data }
+      // Root of a container may not look there. Whose a process is and what it is called everybody may see; one that has ended
+      // and is still listed has no such words.
+      return Files.status("/proc/\(name)")?.st_uid == owner
+        && Files.read("/proc/\(name)/cmdline")?.contains("postgres") == true
+    }
   }
 
   /// What the server is started with.

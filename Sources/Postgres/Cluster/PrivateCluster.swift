@@ -174,7 +174,7 @@ public final class PrivateCluster: Sendable {
     try layout.endStaleServer()
     let supervisor = Supervisor(
       program: binaries.postgres, arguments: layout.arguments(isDurable: options.isDurable, options.settings),
-      user: user, log: layout.log)
+      user: user, log: layout.log, prepare: { layout.removeLocksOfStrangers() })
     state.withLock { $0.supervisor = supervisor }
     guard supervisor.start() else { throw Failure("no thread can be started for the private cluster") }
   }

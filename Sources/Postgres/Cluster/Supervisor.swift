@@ -19,13 +19,18 @@ final class Supervisor: Sendable {
   private let arguments: [String]
   private let user: ChildProcess.User?
   private let log: String
+  private let prepare: @Sendable () -> Void
   private let state = Lock(State())
 
-  init(program: String, arguments: [String], user: ChildProcess.User?, log: String) {
+  /// - Parameter prepare: called before each start of the server.
+  init(
+    program: String, arguments: [String], user: ChildProcess.User?, log: String, prepare: @escaping @Sendable () -> Void
+  ) {
     self.program = program
     self.arguments = arguments
     self.user = user
     self.log = log
+    self.prepare = prepare
   }
 
   var process: pid_t? { state.withLock { $0.process } }
@@ -38,6 +43,7 @@ final class Supervisor: Sendable {
     var backoff = Backoff()
     while !state.withLock({ $0.isStopping }) {
       let started = System.monotonicNanoseconds()
+      prepare()
       if launch() { waitForEnd() }
       if System.monotonicNanoseconds() - started > 5_000_000_000 {
         backoff.reset()
