@@ -35,7 +35,8 @@ import Testing
     try await withDirectory("killed") { directory in
       let cluster = cluster(directory, isDurable: true)
       let url = try await cluster.start()
-      #expect(url == "host='\(directory)/socket' user=magpie dbname=magpie")
+      #expect(
+        url == PrivateCluster.connectionString(socket: "\(directory)/socket", user: "magpie", database: "magpie"))
       try await withDatabase(url) { database in
         let facts = try await database.query(
           """
@@ -207,6 +208,37 @@ import Testing
       let url = try await cluster(directory).start()
       #expect(url.contains("dbname=magpie"))
     }
+  }
+
+  @Test func nothingThatFindsTheServerIsLeftToTheEnvironment() throws {
+    let string = PrivateCluster.connectionString(socket: "/d/it's/socket", user: "magpie", database: "magpie")
+    #expect(
+      string == "host='/d/it\\'s/socket' port=5432 sslmode=disable gssencmode=disable channel_binding=disable "
+        + "options='-c client_encoding=UTF8' user=magpie dbname=magpie")
+    let parameters = try ConnectionParameters(string, applicationName: nil)
+    let passed = parameters.withArrays(attempt: 0) { keywords, values in
+      var passed: [String: String] = [:]
+      var index = 0
+      while let keyword = keywords[index], let value = values[index] {
+        passed[String(cString: keyword)] = String(cString: value)
+        index += 1
+      }
+      return passed
+    }
+    #expect(passed["host"] == "/d/it's/socket")
+    #expect(passed["port"] == "5432")
+    #expect(try ClusterLayout(root: "/d").arguments(isDurable: true, []).contains("port=5432"))
+    #expect(try ClusterLayout(root: "/d").socketLock == "/d/socket/.s.PGSQL.5432.lock")
+  }
+
+  @Test func whatNoConnectionStringCanOverruleIsClearedFromTheEnvironment() {
+    let variables = Set(LibpqEnvironment.variables)
+    #expect(
+      variables.isSuperset(of: [
+        "PGSERVICE", "PGHOSTADDR", "PGHOST", "PGPORT", "PGDATABASE", "PGUSER", "PGPASSWORD", "PGOPTIONS", "PGSSLMODE",
+        "PGREQUIREPEER", "PGCHANNELBINDING", "PGGSSENCMODE", "PGTARGETSESSIONATTRS", "PGTZ", "PGDATESTYLE", "PGGEQO",
+      ]))
+    #expect(variables.allSatisfy { $0.hasPrefix("PG") })
   }
 
   @Test func pathThatIsTooLongForASocketIsRefused() throws {

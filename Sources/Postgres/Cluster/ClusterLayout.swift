@@ -3,6 +3,9 @@ import Glibc
 
 /// Where a private cluster keeps what, and whose it is.
 struct ClusterLayout {
+  /// Names the socket; nothing listens on a port.
+  static let port = 5432
+
   /// Absolute, without symbolic links.
   let root: String
 
@@ -12,12 +15,13 @@ struct ClusterLayout {
   var log: String { root + "/postgres.log" }
   /// PostgreSQL's own locks, each with the number of its process in the first line.
   var dataLock: String { data + "/postmaster.pid" }
-  var socketLock: String { socket + "/.s.PGSQL.5432.lock" }
+  var socketLock: String { socketFile + ".lock" }
+  private var socketFile: String { socket + "/.s.PGSQL.\(ClusterLayout.port)" }
 
   /// - Throws: `PrivateCluster.Failure` when the socket's path would be too long.
   init(root: String) throws {
     self.root = root
-    let path = socket + "/.s.PGSQL.5432"
+    let path = socketFile
     if path.utf8.count > PrivateCluster.longestSocketPath {
       throw PrivateCluster.Failure(
         "\(root) is too long for a Unix socket (\(path.utf8.count) bytes, at most \(PrivateCluster.longestSocketPath)): "
@@ -150,7 +154,8 @@ struct ClusterLayout {
   /// What the server is started with.
   func arguments(isDurable: Bool, _ further: [String]) -> [String] {
     var settings = [
-      "listen_addresses=", "unix_socket_directories=\(socket.quotedForList)", "unix_socket_permissions=0700",
+      "listen_addresses=", "port=\(ClusterLayout.port)", "unix_socket_directories=\(socket.quotedForList)",
+      "unix_socket_permissions=0700",
       "max_connections=100", "shared_buffers=128MB", "jit=off", "autovacuum_naptime=5s",
       // Parameters can be secrets.
       "log_parameter_max_length=0", "log_parameter_max_length_on_error=0", "log_statement=none",

@@ -57,6 +57,9 @@ public final class PrivateCluster: Sendable {
 
   /// Makes the cluster if needed, starts it, and waits until it takes connections.
   ///
+  /// Removes the variables of libpq (`PGHOSTADDR`, `PGSERVICE`, …) from the process's environment: they are about other
+  /// servers, and some of them no connection string can overrule.
+  ///
   /// - Returns: the connection string of database and role `magpie`.
   /// - Throws: `Failure`, one clear line.
   public func start() async throws -> String {
@@ -98,16 +101,20 @@ public final class PrivateCluster: Sendable {
     connectionString(socket: try Files.absolute(directory) + "/socket", user: "postgres", database: "postgres")
   }
 
-  private static func connectionString(socket: String, user: String, database: String) -> String {
+  /// With all that libpq would take from the environment otherwise and that would keep it from getting in.
+  static func connectionString(socket: String, user: String, database: String) -> String {
     var quoted = ""
     for character in socket {
       if character == "'" || character == "\\" { quoted.append("\\") }
       quoted.append(character)
     }
-    return "host='\(quoted)' user=\(user) dbname=\(database)"
+    // libpq passes options over that are empty: those that do nothing stand for none.
+    return "host='\(quoted)' port=\(ClusterLayout.port) sslmode=disable gssencmode=disable channel_binding=disable "
+      + "options='-c client_encoding=UTF8' user=\(user) dbname=\(database)"
   }
 
   private func startBlocking() throws -> String {
+    LibpqEnvironment.clear()
     try Files.makeDirectory(givenDirectory)
     let layout = try ClusterLayout(root: try Files.absolute(givenDirectory))
     if try !takeOver(layout) { try awaitSuccession(layout) }
