@@ -65,6 +65,9 @@ struct ConnectionParameters: Sendable {
   /// Names of hosts that come without an address.
   var hostNames: Set<String> { Set(hosts.compactMap(\.nameToLookUp)) }
 
+  /// Whether one of the hosts can be connected to without an address being found for any name.
+  var hasHostWithoutName: Bool { hosts.contains { $0.nameToLookUp == nil } }
+
   /// Adds an option that the string does not have.
   mutating func setDefault(_ keyword: String, _ value: String) {
     if keyword == "connect_timeout", let connectTimeout {
@@ -76,10 +79,10 @@ struct ConnectionParameters: Sendable {
 
   /// Calls `body` with the arrays that `PQconnectStartParams` takes, beginning with another host each attempt.
   ///
-  /// - Parameter addresses: those of `hostNames`, by name; hosts whose name is not among them are left out. If it is empty,
-  ///   libpq looks up what it needs.
+  /// - Parameter addresses: those of `hostNames`, by name; hosts whose name is not among them are left out, and one host at
+  ///   least has to remain. `nil`: libpq looks up what it needs.
   func withArrays<Value>(
-    attempt: Int, addresses: [String: [String]] = [:],
+    attempt: Int, addresses: [String: [String]]? = nil,
     _ body: (UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<UnsafePointer<CChar>?>) -> Value
   ) -> Value {
     var all = options

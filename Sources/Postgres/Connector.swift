@@ -44,10 +44,13 @@ final class Connector: ReadinessHandler, @unchecked Sendable {
     let names = parameters.hostNames
     if names.isEmpty { return connect(parameters, attempt: attempt, addresses: [:]) }
     // Half of the time is left for connecting, should one of several hosts have no answering name server.
-    lookup = HostLookup(names, by: resolver, on: loop, patience: timeout / 2) { [weak self] addresses in
+    let hasHostWithoutName = parameters.hasHostWithoutName
+    lookup = HostLookup(
+      names, by: resolver, on: loop, patience: timeout / 2, mayFindNothing: hasHostWithoutName
+    ) { [weak self] addresses in
       guard let self, step == .connecting else { return }
       lookup = nil
-      if addresses.isEmpty {
+      if addresses.isEmpty, !hasHostWithoutName {
         finish(
           .failure(PostgresError(.unavailable, "no address is known for \(names.sorted().joined(separator: ", "))")))
       } else {

@@ -43,10 +43,10 @@ struct Host: Sendable, Equatable {
     return inet_pton(AF_INET, address, &bytes) == 1 || inet_pton(AF_INET6, address, &bytes) == 1
   }
 
-  /// The same host once for each of its addresses; none when its name is not among those that were found. With no names at
-  /// all, the host as it is.
-  func resolved(_ addresses: [String: [String]]) -> [Host] {
-    guard !addresses.isEmpty, let name = nameToLookUp else { return [self] }
+  /// The same host once for each of its addresses; none when its name is not among those that were found. When nothing was
+  /// looked up, the host as it is.
+  func resolved(_ addresses: [String: [String]]?) -> [Host] {
+    guard let addresses, let name = nameToLookUp else { return [self] }
     return (addresses[name] ?? []).map { address in
       var host = self
       host.address = address

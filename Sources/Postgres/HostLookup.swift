@@ -3,11 +3,13 @@ import EventLoop
 /// Gathers the addresses of all hosts of one attempt to connect.
 ///
 /// A host whose name nobody answers for must not keep the others from being tried: when the patience is over, what was found
-/// until then has to do, and if that is nothing, the first name found is enough.
+/// until then has to do; if that is nothing, the hosts that need no address have to do, and without such the first name found
+/// is enough.
 ///
 /// `@unchecked Sendable`: used on the loop's thread only; answers hop there.
 final class HostLookup: @unchecked Sendable {
   private let loop: EventLoop
+  private let mayFindNothing: Bool
   private var missing: Int
   private var found: [String: [String]] = [:]
   private var isPatient = true
@@ -15,11 +17,14 @@ final class HostLookup: @unchecked Sendable {
   private var completion: (([String: [String]]) -> Void)?
 
   /// `completion` is called once, later, with the addresses by name; not after `cancel`.
+  ///
+  /// - Parameter mayFindNothing: whether there are other hosts, which need no address.
   init(
-    _ names: Set<String>, by resolver: NameResolver, on loop: EventLoop, patience: Duration,
+    _ names: Set<String>, by resolver: NameResolver, on loop: EventLoop, patience: Duration, mayFindNothing: Bool,
     completion: @escaping ([String: [String]]) -> Void
   ) {
     self.loop = loop
+    self.mayFindNothing = mayFindNothing
     self.completion = completion
     missing = names.count
     timer = loop.schedule(after: patience) { [weak self] in
@@ -48,7 +53,7 @@ final class HostLookup: @unchecked Sendable {
   }
 
   private func finishIfDone() {
-    guard missing == 0 || (!isPatient && !found.isEmpty) else { return }
+    guard missing == 0 || (!isPatient && (mayFindNothing || !found.isEmpty)) else { return }
     let completion = completion
     cancel()
     completion?(found)

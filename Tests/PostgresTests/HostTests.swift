@@ -40,6 +40,23 @@ import Testing
     #expect(options["port"] == "1,1,2,4")
   }
 
+  @Test func hostsThatNeedNoLookupRemainWhenNoNameHasAnAddress() throws {
+    let parameters = try ConnectionParameters("host=a,127.0.0.1,/run port=1,2,3", applicationName: nil)
+    #expect(parameters.hasHostWithoutName)
+    let found = options(parameters, attempt: 0, [:])
+    #expect(found["host"] == "127.0.0.1,/run")
+    #expect(found["hostaddr"] == nil)
+    #expect(found["port"] == "2,3")
+    #expect(try !ConnectionParameters("host=a,b", applicationName: nil).hasHostWithoutName)
+    #expect(try ConnectionParameters("host=a hostaddr=10.0.0.1", applicationName: nil).hasHostWithoutName)
+  }
+
+  @Test func whatWasNotLookedUpIsLeftToLibpq() throws {
+    let parameters = try ConnectionParameters("host=a,/run port=1,2", applicationName: nil)
+    #expect(options(parameters, attempt: 0, nil)["host"] == "a,/run")
+    #expect(options(parameters, attempt: 1, nil)["port"] == "2,1")
+  }
+
   @Test func eachAttemptBeginsWithAnotherHost() throws {
     let parameters = try ConnectionParameters("postgresql://a:1,b:2/x", applicationName: nil)
     let addresses = ["a": ["10.0.0.1"], "b": ["10.0.0.2"]]
@@ -51,7 +68,7 @@ import Testing
   }
 
   private func options(
-    _ parameters: ConnectionParameters, attempt: Int, _ addresses: [String: [String]]
+    _ parameters: ConnectionParameters, attempt: Int, _ addresses: [String: [String]]?
   ) -> [String: String] {
     parameters.withArrays(attempt: attempt, addresses: addresses) { keywords, values in
       var options: [String: String] = [:]

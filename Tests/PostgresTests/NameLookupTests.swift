@@ -77,6 +77,27 @@ import Testing
     }
   }
 
+  /// A name server that says no, and one that says nothing.
+  @Test(arguments: [true, false])
+  func aNameWithoutAddressDoesNotKeepANumericHostFromBeingTried(isAnswered: Bool) async throws {
+    try await withPeer { names, loop, peer in
+      if isAnswered { names.answer("down", []) }
+      let attempt = try Attempt(
+        "host=down,127.0.0.1 port=1,\(peer.address.port)", names.resolver, loop,
+        timeout: isAnswered ? .seconds(60) : .milliseconds(200))
+      // The peer is no PostgreSQL and hangs up. libpq tries once more, without encryption.
+      var connections = 0
+      try await eventually {
+        if let connection = try System.accept(peer.descriptor) {
+          System.close(connection)
+          connections += 1
+        }
+        return connections > 0 && attempt.failure != nil
+      }
+      #expect(attempt.failure?.kind == .unavailable)
+    }
+  }
+
   @Test func aNameWithoutAddressesSaysSo() async throws {
     try await withPeer { names, loop, _ in
       names.answer("db", [])
