@@ -62,6 +62,9 @@ struct ConnectionParameters: Sendable {
 
   private static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
+  /// Each begins one attempt in so many.
+  var hostCount: Int { hosts.count }
+
   /// Names of hosts that come without an address.
   var hostNames: Set<String> { Set(hosts.compactMap(\.nameToLookUp)) }
 

@@ -32,7 +32,7 @@ extension Database {
     public var idleInTransactionTimeout = Duration.seconds(10)
     /// For one attempt to connect. `connect_timeout` in the connection string goes before it.
     public var connectTimeout = Duration.seconds(5)
-    /// How long `start` waits for the first connections.
+    /// How long `start` waits for the first connections. With several hosts at least as long as one attempt at each may take.
     public var startTimeout = Duration.seconds(10)
 
     /// All else has its default.
@@ -47,6 +47,12 @@ extension Database {
 
     var poolRecipe: PipelinedConnection.Recipe {
       get throws(PostgresError) { try recipe(pooledStatementTimeout, isShared: false) }
+    }
+
+    /// How long `start` waits, so that the last of several hosts is tried though all before it swallow packets.
+    func startLimit(_ recipe: PipelinedConnection.Recipe) -> Duration {
+      let hosts = recipe.parameters.hostCount
+      return hosts > 1 ? max(startTimeout, recipe.connectTimeout * hosts) : startTimeout
     }
 
     private func recipe(_ timeout: Duration, isShared: Bool) throws(PostgresError) -> PipelinedConnection.Recipe {

@@ -43,10 +43,10 @@ public final class Database: Sendable {
 
   /// Connects, and waits until every loop has a connection.
   ///
-  /// - Throws: the last failure, as `PostgresError` of kind `unavailable`, when `startTimeout` passes. Connecting goes on
-  ///   behind that; call `stop` to end it.
+  /// - Throws: the last failure, as `PostgresError` of kind `unavailable`, when its time is over, see
+  ///   `Configuration.startTimeout`. Connecting goes on behind that; call `stop` to end it.
   public func start() async throws(PostgresError) {
-    let timeout = configuration.startTimeout
+    let timeout = configuration.startLimit(listenRecipe)
     // All at once; then wait for each.
     let started = lanes.map { lane in
       Task(executorPreference: lane.loop) {

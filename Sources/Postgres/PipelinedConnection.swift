@@ -20,6 +20,8 @@ final class PipelinedConnection: @unchecked Sendable {
   private var connector: Connector?
   private var timer: TimerID?
   private var backoff = Backoff()
+  /// Says which host the next attempt begins with: the one that was connected to last, until that fails.
+  private var attempt = 0
   private var openedAt: UInt64 = 0
   private var isStopped = false
   private(set) var session: Session?
@@ -44,7 +46,7 @@ final class PipelinedConnection: @unchecked Sendable {
     guard !isStopped, connector == nil, session == nil else { return }
     let connector = Connector(loop: loop, setup: recipe.setup.sql) { [weak self] in self?.connected($0) }
     self.connector = connector
-    connector.start(recipe.parameters, attempt: backoff.failures, timeout: recipe.connectTimeout)
+    connector.start(recipe.parameters, attempt: attempt, timeout: recipe.connectTimeout)
   }
 
   func stop() {
@@ -69,6 +71,7 @@ final class PipelinedConnection: @unchecked Sendable {
       counters.up.add(1, ordering: .relaxed)
       onChange?(nil)
     } catch {
+      attempt += 1
       failed(error)
     }
   }

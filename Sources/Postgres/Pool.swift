@@ -24,7 +24,8 @@ final class Pool: @unchecked Sendable {
   private var connectors: [ObjectIdentifier: Connector] = [:]
   private var lent: [ObjectIdentifier: Session] = [:]
   private var timer: TimerID?
-  private var attempts = 0
+  /// Says which host the next attempt begins with: the one that was connected to last, until that fails.
+  private var attempt = 0
   private var isStopped = false
 
   init(
@@ -93,17 +94,18 @@ final class Pool: @unchecked Sendable {
 
   private func open() {
     var key: ObjectIdentifier?
+    let attempt = attempt
     let connector = Connector(loop: loop, setup: recipe.setup.sql) { [weak self] result in
       guard let self, let key else { return }
       self.connectors[key] = nil
-      self.opened(result)
+      self.opened(result, attempt)
     }
     key = ObjectIdentifier(connector)
     connectors[ObjectIdentifier(connector)] = connector
-    connector.start(recipe.parameters, attempt: attempts, timeout: recipe.connectTimeout)
+    connector.start(recipe.parameters, attempt: attempt, timeout: recipe.connectTimeout)
   }
 
-  private func opened(_ result: Result<OpaquePointer, PostgresError>) {
+  private func opened(_ result: Result<OpaquePointer, PostgresError>, _ made: Int) {
     do throws(PostgresError) {
       let session = try Session(try result.get(), loop: loop, limits: recipe.limits, counters: counters)
       session.onClose = { [weak self, weak session] _ in
@@ -111,10 +113,11 @@ final class Pool: @unchecked Sendable {
         self.forget(session)
       }
       counters.connects.add(1, ordering: .relaxed)
-      attempts = 0
+      attempt = made
       handOut(session)
     } catch {
-      attempts += 1
+      // Of several that failed at the same host, one goes on to the next: else two would pass a host over.
+      if attempt == made { attempt += 1 }
       // With others open, those who wait may still get one; alone, waiting would not help them.
       if connectors.isEmpty, lent.isEmpty { failWaiters(error) }
     }

@@ -67,6 +67,17 @@ import Testing
     #expect(options(parameters, attempt: 2, addresses)["dbname"] == "x")
   }
 
+  @Test(arguments: [
+    ("host=a", 10), ("host=a connect_timeout=30", 10), ("host=a,b port=1,2", 10), ("host=a,b,c", 15),
+    ("host=a,b connect_timeout=30", 60), ("hostaddr=10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4", 20),
+  ])
+  func theStartTakesAsLongAsOneAttemptAtEachHost(string: String, seconds: Int) throws {
+    var configuration = Database.Configuration(connectionString: string)
+    #expect(try configuration.startLimit(configuration.pipelineRecipe) == .seconds(seconds))
+    configuration.startTimeout = .seconds(90)
+    #expect(try configuration.startLimit(configuration.pipelineRecipe) == .seconds(90))
+  }
+
   private func options(
     _ parameters: ConnectionParameters, attempt: Int, _ addresses: [String: [String]]?
   ) -> [String: String] {
