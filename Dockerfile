@@ -18,7 +18,8 @@ RUN swift build -c release --static-swift-stdlib --product magpie && \
     install -Ds -t /out .build/release/magpie .build/release/upstream-simulator
 
 FROM source AS tests
-RUN swift build --build-tests
+RUN swift build --build-tests && useradd --system --uid 10001 --home-dir /nonexistent --shell /usr/sbin/nologin magpie
+USER magpie
 # The test program itself: `swift test` would keep its output back until the end, and .ci/stack-test reads along.
 CMD [".build/debug/magpiePackageTests.xctest", "--testing-library", "swift-testing", "--filter", "StackTests"]
 
