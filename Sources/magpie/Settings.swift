@@ -4,7 +4,7 @@ import HTTPClient
 import Magpie
 import Upstream
 
-/// What the environment says, checked. The contract's section 2 has the words for each.
+/// What the environment says, checked. README.md has the words for each, under "Settings".
 struct Settings {
   var listen: SocketAddress
   var adminListen: SocketAddress

@@ -8,6 +8,9 @@ struct PostgresBinaries: Equatable {
   /// Such as 15.
   let majorVersion: Int
 
+  /// The first that knows views with the rights of whoever asks.
+  static let oldestVersion = 15
+
   var postgres: String { directory + "/postgres" }
   var initdb: String { directory + "/initdb" }
 
@@ -23,6 +26,9 @@ struct PostgresBinaries: Equatable {
     }
     guard let newest = found.first else {
       throw PrivateCluster.Failure("no PostgreSQL server found: install the package `postgresql`, or set DATABASE_URL")
+    }
+    guard newest.majorVersion >= oldestVersion else {
+      throw PrivateCluster.Failure("PostgreSQL \(newest.majorVersion) is too old: \(oldestVersion) or newer is needed")
     }
     return newest
   }
