@@ -1,4 +1,6 @@
 import HTTP
+import Postgres
+import TestSupport
 import Testing
 import UpstreamSimulator
 import WorldSupport
@@ -77,6 +79,37 @@ import WorldSupport
       let waited = try await world.get(path, as: token, [.prefer: "wait=30"])
       #expect(try statuses(waited) == ["ok", "ok", "not_found", "gone", "not_found", "ok"])
       #expect(world.simulator.count("/users/mona") == 1)
+    }
+  }
+
+  /// The run that was to fetch a card ends after the card was looked for, and before it is ordered again.
+  @Test func whatComesWhileItIsOrderedIsShown() async throws {
+    try await TestWorld.run(Self.options()) { world in
+      let token = try await world.token()
+      #expect(try await world.get("/github/users/octocat", as: token).status == 200)
+      try await world.untilIdle()
+      try await world.sql("UPDATE magpie.github_user SET profile_validated_at = now() - interval '300 seconds'")
+      let gate = world.simulator.hold("/**")
+      let path = "/github/users?logins=octocat"
+      #expect(try statuses(try await world.get(path, as: token, [.cacheControl: "max-age=200"])) == ["stale"])
+      let answer = try await world.owner.transaction { transaction in
+        try await transaction.query("SELECT j.id FROM magpie.job j FOR UPDATE")
+        let answer = Task {
+          try await world.get(path, as: token, [.cacheControl: "max-age=200", .prefer: "wait=30"])
+        }
+        try await eventually("it waits for the row") {
+          try await column(
+            Int.self,
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+            of: world.url) == [1]
+        }
+        try await transaction.query("UPDATE magpie.github_user SET profile_validated_at = now()")
+        try await transaction.query("DELETE FROM magpie.job")
+        return answer
+      }.value
+      #expect(try statuses(answer) == ["ok"])
+      #expect(try await world.value("SELECT count(*) FROM magpie.job") == Int64(0))
+      world.simulator.release(gate)
     }
   }
 

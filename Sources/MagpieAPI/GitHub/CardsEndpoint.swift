@@ -24,11 +24,16 @@ struct CardsEndpoint: Sendable {
     timing.database = System.monotonicNanoseconds() &- start
     var jobs: [String: Job.Ticket] = [:]
     if !wish.onlyStored {
-      jobs = try await order(cards, wish)
-      if wish.waitForFresher > .zero, !jobs.isEmpty {
+      let wanted = CardsEndpoint.wanted(cards, wish)
+      jobs = try await order(wanted, wish, account: cards.account)
+      let waits = wish.waitForFresher > .zero && !jobs.isEmpty
+      if waits {
         let waitStart = System.monotonicNanoseconds()
         try await wait(for: CardsEndpoint.missing(cards, wish).compactMap { jobs[$0] }, wish)
         timing.queue = System.monotonicNanoseconds() &- waitStart
+      }
+      // Whoever was not ordered has come since.
+      if waits || jobs.count < wanted.count {
         guard let again = try await services.mirror.cards(of: possible, maxAge: wish.maxAge, token: token) else {
           throw APIError.badCredentials
         }
@@ -96,12 +101,11 @@ struct CardsEndpoint: Sendable {
     return keys.sorted()
   }
 
-  private func order(_ cards: StoredCards, _ wish: Wish) async throws -> [String: Job.Ticket] {
-    let people = CardsEndpoint.wanted(cards, wish)
+  private func order(_ people: [Person], _ wish: Wish, account: Int64) async throws -> [String: Job.Ticket] {
     if people.isEmpty { return [:] }
     return try await services.refreshes.requestProfiles(
       of: people, priority: wish.waitForFresher > .zero ? .interactive : .soon, startsOver: wish.refreshes,
-      life: min(services.mirror.timeToLive.profile, wish.maxAge ?? .infinity), account: cards.account)
+      life: min(services.mirror.timeToLive.profile, wish.maxAge ?? .infinity), account: account)
   }
 
   private func wait(for tickets: [Job.Ticket], _ wish: Wish) async throws {
